@@ -1,0 +1,3 @@
+//! What the harness costs beside the model.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The `taskgate` program.
+
+fn main() {}
