@@ -45,6 +45,8 @@ pub enum RunOutcome {
         /// The last failure.
         failure: ProviderError,
     },
+    /// Stopped from outside at a committed step; a resume goes on from there. Never stored as an ending.
+    Suspended,
     /// Something of ours broke: the sandbox, the store, the disk.
     Errored,
 }
@@ -76,6 +78,7 @@ impl RunOutcome {
             Self::Cancelled => "cancelled",
             Self::Escalated { failure } if failure.kind.is_retryable() => "escalated_retryable",
             Self::Escalated { .. } => "escalated_terminal",
+            Self::Suspended => "suspended",
             Self::Errored => "errored",
         }
     }
