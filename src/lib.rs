@@ -4,3 +4,4 @@ pub mod base;
 pub mod domain;
 pub mod policy;
 pub mod provider;
+pub mod workspace;
