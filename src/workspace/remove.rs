@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, mem};
 
 use super::os;
+use super::tree::is_absence;
 
 /// How much longer than the tree's own path a path in it may get before its folder is moved up.
 const MAX_LENGTH: usize = 1_500;
@@ -17,7 +18,7 @@ const MAX_LENGTH: usize = 1_500;
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if is_absence(&error) => return Ok(()),
         Err(error) => return Err(error),
     };
     if !metadata.is_dir() {

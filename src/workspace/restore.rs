@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::tree::{copy_any, copy_file};
+use super::tree::{copy_any, copy_file, is_absence};
 use super::{WorkspaceError, names, os, remove_tree};
 use crate::base::RelPath;
 
@@ -34,7 +34,7 @@ pub fn restore_paths(
                 remove(&target)?;
                 copy_any(&source, &target)?;
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if is_absence(&error) => {
                 withdraw(pristine, workspace, path, &target)?;
             }
             Err(error) => return Err(WorkspaceError::io_at("looking at", &source)(error)),
@@ -112,7 +112,7 @@ fn make_folders(root: &Path, target: &Path) -> Result<(), WorkspaceError> {
                 continue;
             }
             Ok(_) => remove(&folder)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if is_absence(&error) => {}
             Err(error) => return Err(WorkspaceError::io_at("looking at", &folder)(error)),
         }
         fs::create_dir(&folder).map_err(WorkspaceError::io_at("making the folder", &folder))?;

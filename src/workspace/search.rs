@@ -127,6 +127,7 @@ fn compile(pattern: &str) -> Result<RegexMatcher, WorkspaceError> {
         return Err(bad(format!("it is longer than {MAX_PATTERN} bytes")));
     }
     RegexMatcherBuilder::new()
+        .multi_line(true)
         .crlf(true)
         .size_limit(MAX_COMPILED)
         .dfa_size_limit(MAX_COMPILED)

@@ -13,6 +13,8 @@ use crate::domain::TamperKind;
 
 /// How many entries a tree may have.
 const MAX_ENTRIES: usize = 1_000_000;
+/// How many bytes the paths of a tree may have together.
+const MAX_PATHS: usize = 512 << 20;
 /// A file is hashed in pieces of this many bytes. One that fits into a piece has the address of its content,
 /// a longer one the address of its pieces' addresses.
 const PIECE: u64 = 8 << 20;
@@ -131,6 +133,7 @@ impl Snapshot {
 pub fn snapshot(root: &Path) -> Result<Snapshot, WorkspaceError> {
     let mut entries = BTreeMap::new();
     let mut buffer = Vec::new();
+    let mut path_bytes = 0;
     let mut pending: Vec<(PathBuf, RelPath)> = vec![(root.to_path_buf(), RelPath::root())];
     while let Some((folder, path)) = pending.pop() {
         let listed = match fs::read_dir(&folder) {
@@ -168,8 +171,9 @@ pub fn snapshot(root: &Path) -> Result<Snapshot, WorkspaceError> {
                     size: 0,
                 },
             };
+            path_bytes += below.as_str().len();
             entries.insert(below, entry);
-            if entries.len() > MAX_ENTRIES {
+            if entries.len() > MAX_ENTRIES || path_bytes > MAX_PATHS {
                 return Err(WorkspaceError::TooMany {
                     path: root.display().to_string(),
                     limit: MAX_ENTRIES,

@@ -35,6 +35,14 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
     Ok(())
 }
 
+/// Whether an error says that nothing is there: no such name, or a file where its folder would have to be.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
 /// Copies what is at a path, if it is anything that is copied.
 pub(super) fn copy_any(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
     let metadata = fs::symlink_metadata(from).map_err(WorkspaceError::io_at("looking at", from))?;

@@ -16,3 +16,6 @@ pub(super) use windows::{
     allow_replacing, is_portable_name, make_executable, make_link, make_removable, mode,
     new_file_options, open_regular, set_mode,
 };
+
+#[cfg(all(test, unix))]
+mod hostile;
