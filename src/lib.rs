@@ -2,4 +2,6 @@
 
 pub mod base;
 pub mod domain;
+pub mod policy;
 pub mod provider;
+pub mod workspace;
