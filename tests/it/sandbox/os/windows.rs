@@ -1,0 +1,10 @@
+//! Windows: the list of processes.
+
+/// Whether a process is there.
+pub(crate) fn alive(pid: i32) -> bool {
+    let output = std::process::Command::new("tasklist")
+        .args(["/FI", &format!("PID eq {pid}"), "/NH"])
+        .output()
+        .expect("a list of processes");
+    String::from_utf8_lossy(&output.stdout).contains(&pid.to_string())
+}
