@@ -6,12 +6,14 @@ use super::os::Floor;
 use super::{Sandbox, SandboxConfig};
 use crate::base::Clock;
 
+/// Sets a backend up, or says that this machine does not have it.
+type Open = fn(&SandboxConfig, &Arc<dyn Clock>) -> Option<Box<dyn Sandbox>>;
+
 /// A backend that may or may not be there.
 struct Row {
     /// Whether it is more than the floor.
     native: bool,
-    /// Sets it up, or says that this machine does not have it.
-    open: fn(&SandboxConfig, &Arc<dyn Clock>) -> Option<Box<dyn Sandbox>>,
+    open: Open,
 }
 
 /// From the strongest to the weakest. The last is always there.

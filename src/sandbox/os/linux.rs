@@ -301,8 +301,7 @@ fn processes() -> impl Iterator<Item = Seen> {
 
 /// Whether `/proc` counts processes the way this process does.
 fn proc_is_ours() -> bool {
-    std::fs::read_link("/proc/self")
-        .is_ok_and(|link| link == PathBuf::from(getpid().as_raw().to_string()))
+    std::fs::read_link("/proc/self").is_ok_and(|link| link.to_str() == Some(&*getpid().to_string()))
 }
 
 /// The marker that a process carries, where it can be seen.

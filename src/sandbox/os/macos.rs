@@ -38,11 +38,7 @@ impl Family {
     }
 
     /// Whether the end was seen; it cannot be without taking the status.
-    #[expect(
-        clippy::unused_async,
-        clippy::unnecessary_wraps,
-        reason = "other systems wait here"
-    )]
+    #[expect(clippy::unused_async, reason = "other systems wait here")]
     pub(super) async fn ended(&self) -> io::Result<bool> {
         Ok(false)
     }

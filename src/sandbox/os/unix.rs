@@ -210,6 +210,10 @@ impl CommandWrapper for Confine {
         unsafe_code,
         reason = "there is no other way to act in the child before its program starts"
     )]
+    #[expect(
+        clippy::disallowed_types,
+        reason = "this is how processes start in sandbox/"
+    )]
     fn pre_spawn(
         &mut self,
         command: &mut tokio::process::Command,

@@ -7,15 +7,22 @@ use pretty_assertions::assert_eq;
 use taskgate::sandbox::{Cap, Ending, SandboxLimits};
 
 use super::os::alive;
-use super::{Bench, argv, guarded, wide};
+use super::{Bench, argv, guarded, skipped, wide};
 
 /// Whether what leaves its session is found on this system.
 fn finds_daemons() -> bool {
     let finds = matches!(std::env::consts::OS, "linux" | "windows");
     if !finds {
-        println!("skipped: a process that leaves its session is not found on this system");
+        skipped("a process that leaves its session is not found on this system");
     }
     finds
+}
+
+/// Waits until a process is gone: it was killed, and the system may take a moment to forget it.
+async fn gone(pid: i32) {
+    while alive(pid) {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]
@@ -25,7 +32,7 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
     // It holds standard output, which must not hold up the end.
     let outcome = bench.fake(&["fork-child", &file], wide()).await;
     assert_eq!(outcome.ending, Ending::Exited(0));
-    assert!(!alive(bench.pid("pid")));
+    guarded(gone(bench.pid("pid"))).await;
 }
 
 #[tokio::test]
@@ -39,13 +46,7 @@ async fn a_daemon_ends_with_its_command() {
         let outcome = bench.fake(&[verb, &file], wide()).await;
         assert_eq!(outcome.ending, Ending::Exited(0), "{verb}");
         // One that threw its marker away may be another run's as long as older ones are going on.
-        guarded(async {
-            while verb == "fork-stranger" && alive(bench.pid("pid")) {
-                bench.fake(&["exit", "0"], wide()).await;
-            }
-        })
-        .await;
-        assert!(!alive(bench.pid("pid")), "{verb}");
+        guarded(gone(bench.pid("pid"))).await;
     }
 }
 
@@ -62,9 +63,9 @@ async fn running_out_of_time_leaves_nobody() {
         .await;
     assert_eq!(outcome.ending, Ending::Cap(Cap::Wall));
     assert_eq!(outcome.stdout.text, "forked\n");
-    assert!(!alive(bench.pid("child")));
+    guarded(gone(bench.pid("child"))).await;
     if finds_daemons() {
-        assert!(!alive(bench.pid("daemon")));
+        guarded(gone(bench.pid("daemon"))).await;
     }
 }
 
@@ -90,9 +91,9 @@ async fn dropping_a_run_kills_all_of_it_at_once() {
         }
     })
     .await;
-    assert!(!alive(bench.pid("child")));
+    guarded(gone(bench.pid("child"))).await;
     if finds_daemons() {
-        assert!(!alive(bench.pid("daemon")));
+        guarded(gone(bench.pid("daemon"))).await;
     }
 }
 
@@ -116,9 +117,13 @@ fn the_end_of_a_runtime_kills_what_it_ran() {
     });
     runtime.block_on(guarded(until_there(&bench.path("daemon"))));
     drop(runtime);
-    assert!(!alive(bench.pid("child")));
+    let after = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    after.block_on(guarded(gone(bench.pid("child"))));
     if finds_daemons() {
-        assert!(!alive(bench.pid("daemon")));
+        after.block_on(guarded(gone(bench.pid("daemon"))));
     }
 }
 
@@ -147,7 +152,7 @@ async fn many_at_once_do_not_get_into_each_others_way() {
         }
         assert_eq!(ending, Ending::Exited(0));
         if finds_daemons() {
-            assert!(!alive(bench.pid(&format!("pid-{number}"))), "{number}");
+            guarded(gone(bench.pid(&format!("pid-{number}")))).await;
         }
     }
 }

@@ -1,4 +1,9 @@
 //! Windows: the list of processes.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the list is another program's"
+)]
 
 /// Whether a process is there.
 pub(crate) fn alive(pid: i32) -> bool {
