@@ -2,5 +2,7 @@
 
 pub mod base;
 pub mod domain;
+pub mod policy;
 pub mod provider;
 pub mod sandbox;
+pub mod workspace;
