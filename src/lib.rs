@@ -5,4 +5,5 @@ pub mod domain;
 pub mod policy;
 pub mod provider;
 pub mod sandbox;
+pub mod verify;
 pub mod workspace;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::locate::locate;
-use super::os::{Launch, Tree};
+use super::os::{Launch, Tree, plain};
 use super::{Backend, Cap, Ending, RunSpec, SandboxError, SandboxOutcome};
 use crate::base::{Bounded, Clock, Collector};
 
@@ -81,7 +81,7 @@ async fn start(program: &str, spec: &RunSpec<'_>) -> Result<Tree, Ending> {
 
 fn workdir(path: &Path) -> std::io::Result<std::path::PathBuf> {
     if path.metadata()?.is_dir() {
-        std::path::absolute(path)
+        std::path::absolute(path).map(plain)
     } else {
         Err(std::io::ErrorKind::NotADirectory.into())
     }

@@ -27,7 +27,7 @@ use windows as system;
 
 pub(super) use floor::Floor;
 pub(super) use platform::{
-    HOME, KEPT, Tree, has_separator, is_program, places, same_name, spellings,
+    HOME, KEPT, Tree, has_separator, is_program, places, plain, same_name, spellings,
 };
 pub(super) use system::{facts, kernel};
 

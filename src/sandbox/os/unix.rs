@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -44,6 +44,11 @@ pub(in crate::sandbox) fn has_separator(program: &str) -> bool {
 /// The file names that a program's name may stand for.
 pub(in crate::sandbox) fn spellings(program: &str, _extensions: Option<&str>) -> Vec<String> {
     vec![program.to_owned()]
+}
+
+/// The path in the form that every program understands.
+pub(in crate::sandbox) fn plain(path: PathBuf) -> PathBuf {
+    path
 }
 
 /// Whether a file can be run.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -41,6 +41,9 @@ pub(in crate::sandbox) const KEPT: &[&str] = &[
     "LIB",
     "LIBPATH",
 ];
+
+/// The length from which on a path has to be verbatim.
+const LONGEST: usize = 248;
 
 /// What runs without an extension that says so, where the machine does not say it.
 const EXTENSIONS: &str = ".COM;.EXE;.BAT;.CMD";
@@ -91,6 +94,14 @@ pub(in crate::sandbox) fn spellings(program: &str, extensions: Option<&str>) -> 
                 .map(|extension| format!("{program}{}", extension.to_ascii_lowercase())),
         )
         .collect()
+}
+
+/// The path in the form that every program understands: many do not start in a folder that is named verbatim.
+pub(in crate::sandbox) fn plain(path: PathBuf) -> PathBuf {
+    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
+        Some(rest) if rest.as_bytes().get(1) == Some(&b':') && rest.len() < LONGEST => rest.into(),
+        _ => path,
+    }
 }
 
 /// Whether a file can be run.
