@@ -4,4 +4,6 @@ pub mod base;
 pub mod domain;
 pub mod policy;
 pub mod provider;
+pub mod sandbox;
+pub mod verify;
 pub mod workspace;

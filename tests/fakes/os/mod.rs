@@ -1,0 +1,11 @@
+//! Processes that start others, which systems do differently.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::{fork_child, fork_daemon, fork_stranger, ignore};
+#[cfg(windows)]
+pub(crate) use windows::{fork_child, fork_daemon, fork_stranger, ignore};
