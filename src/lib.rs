@@ -2,4 +2,5 @@
 
 pub mod base;
 pub mod domain;
+pub mod net;
 pub mod provider;
