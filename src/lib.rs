@@ -2,6 +2,7 @@
 
 pub mod base;
 pub mod domain;
+pub mod net;
 pub mod policy;
 pub mod provider;
 pub mod sandbox;

@@ -1,8 +1,19 @@
 //! Models: one object-safe trait, one wire core, and pure adapters over it.
 
+mod adapters;
+pub mod catalog;
+mod chat;
 mod config;
+mod construct;
+pub mod pricing;
+pub mod scripted;
+pub mod wire;
+pub mod wrap;
 
 pub use config::{LimitsConfig, ProviderConfig, RetryConfig, Vendor};
+pub use construct::{Built, ConstructError, Parts, Secrets, construct, reachable};
+pub use scripted::{Script, ScriptError, Scripted};
+pub use wrap::{Permit, Throttle};
 
 use crate::base::BoxFuture;
 use crate::domain::{CompletionRequest, CompletionResponse, DeltaSink, ProviderError};

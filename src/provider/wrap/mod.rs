@@ -1,0 +1,5 @@
+//! What stands between a provider and its callers.
+
+mod throttle;
+
+pub use throttle::{Permit, Throttle};
