@@ -6,5 +6,6 @@ pub mod net;
 pub mod policy;
 pub mod provider;
 pub mod sandbox;
+pub mod store;
 pub mod verify;
 pub mod workspace;

@@ -1,4 +1,5 @@
 //! The one integration test binary.
 
 mod sandbox;
+mod store;
 mod verify;
