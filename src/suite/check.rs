@@ -9,10 +9,15 @@ use super::types::{GateFile, MatrixFile, PassRate, SuiteFile, TaskFile};
 use super::vars::is_name;
 use crate::base::Span;
 
-/// Checks everything that needs neither the file system nor the variables' values.
-pub(crate) fn suite(file: &SuiteFile, at: At<'_>, desk: &mut Desk<'_>) {
+/// Checks everything that needs neither the file system nor the variables' values. Says whether the matrix names
+/// nothing that is not there, so that what it unfolds to means something.
+pub(crate) fn suite(file: &SuiteFile, at: At<'_>, desk: &mut Desk<'_>) -> bool {
     name(&file.name, "a suite's name", at.key("name"), desk);
-    if file.description.as_deref().is_some_and(|text| text.trim_end().contains('\n')) {
+    if file
+        .description
+        .as_deref()
+        .is_some_and(|text| text.trim_end().contains('\n'))
+    {
         let mark = at.key("description").mark();
         desk.say(mark, "a description of several lines", "one line is shown");
     }
@@ -39,9 +44,15 @@ pub(crate) fn suite(file: &SuiteFile, at: At<'_>, desk: &mut Desk<'_>) {
         self::task(task, here, desk);
     }
     let budget = at.key("budget");
-    positive(file.budget.and_then(|budget| budget.wall), budget.key("wall"), desk);
+    positive(
+        file.budget.and_then(|budget| budget.wall),
+        budget.key("wall"),
+        desk,
+    );
     thresholds(file, at.key("thresholds"), desk);
+    let before = desk.count();
     matrix(file, at.key("matrix"), desk);
+    desk.count() == before && !file.providers.is_empty()
 }
 
 fn name(text: &str, what: &str, at: At<'_>, desk: &mut Desk<'_>) {
@@ -56,7 +67,11 @@ fn name(text: &str, what: &str, at: At<'_>, desk: &mut Desk<'_>) {
             "lower-case letters, digits and `-`",
         );
     } else if text.len() > 100 {
-        desk.say(at.mark(), format!("{what} is too long"), "at most 100 characters");
+        desk.say(
+            at.mark(),
+            format!("{what} is too long"),
+            "at most 100 characters",
+        );
     }
 }
 
@@ -82,7 +97,11 @@ fn positive(span: Option<Span>, at: At<'_>, desk: &mut Desk<'_>) {
 
 fn at_least_one(count: Option<u64>, what: &str, at: At<'_>, desk: &mut Desk<'_>) {
     if count == Some(0) {
-        desk.say(at.mark(), format!("{what} cannot be 0"), "at least 1 is needed");
+        desk.say(
+            at.mark(),
+            format!("{what} cannot be 0"),
+            "at least 1 is needed",
+        );
     }
 }
 
@@ -90,7 +109,11 @@ fn task(task: &TaskFile, at: At<'_>, desk: &mut Desk<'_>) {
     match task.goal.as_deref() {
         None => desk.say(at.mark(), "a task without `goal`", "`goal` is required"),
         Some(goal) if goal.trim().is_empty() => {
-            desk.say(at.key("goal").mark(), "an empty goal", "say what is to be done");
+            desk.say(
+                at.key("goal").mark(),
+                "an empty goal",
+                "say what is to be done",
+            );
         }
         Some(_) => {}
     }
@@ -98,7 +121,12 @@ fn task(task: &TaskFile, at: At<'_>, desk: &mut Desk<'_>) {
     let mut names = BTreeSet::new();
     for (index, setup) in task.setup.iter().flatten().enumerate() {
         let here = at.key("setup").item(index);
-        label(&setup.name, "a setup command's name", here.key("name"), desk);
+        label(
+            &setup.name,
+            "a setup command's name",
+            here.key("name"),
+            desk,
+        );
         positive(setup.timeout, here.key("timeout"), desk);
         if !names.insert(&setup.name) {
             let title = format!("two setup commands are named {}", quoted(&setup.name));
@@ -129,7 +157,11 @@ fn task(task: &TaskFile, at: At<'_>, desk: &mut Desk<'_>) {
         label(tag, "a tag", at.key("tags").item(index), desk);
     }
     if task.platforms.as_ref().is_some_and(Vec::is_empty) {
-        desk.say(at.key("platforms").mark(), "no platform is left", "name at least one");
+        desk.say(
+            at.key("platforms").mark(),
+            "no platform is left",
+            "name at least one",
+        );
     }
 }
 
@@ -138,7 +170,12 @@ fn limits(task: &TaskFile, at: At<'_>, desk: &mut Desk<'_>) {
     let budget = at.key("budget");
     let file = task.budget.unwrap_or_default();
     positive(file.wall, budget.key("wall"), desk);
-    at_least_one(file.tokens.map(|size| size.0), "`tokens`", budget.key("tokens"), desk);
+    at_least_one(
+        file.tokens.map(|size| size.0),
+        "`tokens`",
+        budget.key("tokens"),
+        desk,
+    );
     positive(task.exec_timeout, at.key("exec_timeout"), desk);
     let retry = task.retry.unwrap_or_default();
     at_least_one(
@@ -161,7 +198,12 @@ fn limits(task: &TaskFile, at: At<'_>, desk: &mut Desk<'_>) {
         ("output", file.output),
         ("output_kill", file.output_kill),
     ] {
-        at_least_one(bytes.map(|bytes| bytes.0), &format!("`{key}`"), limits.key(key), desk);
+        at_least_one(
+            bytes.map(|bytes| bytes.0),
+            &format!("`{key}`"),
+            limits.key(key),
+            desk,
+        );
     }
 }
 
@@ -174,18 +216,29 @@ fn workspace(task: &TaskFile, at: At<'_>, desk: &mut Desk<'_>) {
         ("git", file.git.is_some()),
         ("files", file.files.is_some()),
     ];
-    let given: Vec<&str> = sources.iter().filter(|one| one.1).map(|one| one.0).collect();
+    let given: Vec<&str> = sources
+        .iter()
+        .filter(|one| one.1)
+        .map(|one| one.0)
+        .collect();
     match given.as_slice() {
         [_] => {}
         [] => {
             let problem = desk
-                .at(at.mark(), "a workspace without a source", "one of `dir`, `git` and `files` is needed")
+                .at(
+                    at.mark(),
+                    "a workspace without a source",
+                    "one of `dir`, `git` and `files` is needed",
+                )
                 .help("leave `workspace` out where the agent is to begin with nothing");
             desk.add(problem);
         }
         [_, second, ..] => desk.say(
             at.key_name(second).mark(),
-            format!("a workspace with several sources: {}", listed(given.iter().copied())),
+            format!(
+                "a workspace with several sources: {}",
+                listed(given.iter().copied())
+            ),
             "exactly one is needed",
         ),
     }
@@ -198,7 +251,11 @@ fn workspace(task: &TaskFile, at: At<'_>, desk: &mut Desk<'_>) {
                 "exactly one is needed",
             ),
             (None, None) => {
-                desk.say(at.mark(), "a repository without `path`", "`path` or `url` is needed");
+                desk.say(
+                    at.mark(),
+                    "a repository without `path`",
+                    "`path` or `url` is needed",
+                );
             }
             _ => {}
         }
@@ -228,7 +285,11 @@ fn gate(gate: &GateFile, at: At<'_>, desk: &mut Desk<'_>) {
         ),
         [_, second, ..] => desk.say(
             at.key_name(second).mark(),
-            format!("the gate {} checks several things: {}", quoted(&gate.name), listed(given.iter().copied())),
+            format!(
+                "the gate {} checks several things: {}",
+                quoted(&gate.name),
+                listed(given.iter().copied())
+            ),
             "exactly one is needed: make two gates of it",
         ),
     }
@@ -251,7 +312,10 @@ fn gate(gate: &GateFile, at: At<'_>, desk: &mut Desk<'_>) {
         let problem = desk
             .at(
                 at.key_name("during").mark(),
-                format!("the gate {} would show its `files` to the agent", quoted(&gate.name)),
+                format!(
+                    "the gate {} would show its `files` to the agent",
+                    quoted(&gate.name)
+                ),
                 "such a gate runs while the agent works",
             )
             .help("leave `during` out, or make a second gate of it without `files`");
@@ -278,12 +342,20 @@ fn known_provider(
     mark: super::node::Mark,
     desk: &mut Desk<'_>,
 ) -> bool {
-    let known = file.providers.contains_key(name);
+    // Without any provider something worse is said already.
+    let known = file.providers.contains_key(name) || file.providers.is_empty();
     if !known {
         let names = || file.providers.keys().map(String::as_str);
         let problem = desk
-            .at(mark, format!("unknown provider {}", quoted(name)), did_you_mean(name, names()))
-            .help(format!("declared are: {}", names().collect::<Vec<_>>().join(", ")));
+            .at(
+                mark,
+                format!("unknown provider {}", quoted(name)),
+                did_you_mean(name, names()),
+            )
+            .help(format!(
+                "declared are: {}",
+                names().collect::<Vec<_>>().join(", ")
+            ));
         desk.add(problem);
     }
     known
@@ -297,7 +369,11 @@ fn matrix(file: &SuiteFile, at: At<'_>, desk: &mut Desk<'_>) {
     for (index, provider) in matrix.providers.iter().flatten().enumerate() {
         let mark = at.key("providers").item(index).mark();
         if known_provider(provider, file, mark, desk) && !seen.insert(provider) {
-            desk.say(mark, format!("{} stands twice in the list", quoted(provider)), "again here");
+            desk.say(
+                mark,
+                format!("{} stands twice in the list", quoted(provider)),
+                "again here",
+            );
         }
     }
     for (name, values) in &matrix.vars {
@@ -311,14 +387,22 @@ fn matrix(file: &SuiteFile, at: At<'_>, desk: &mut Desk<'_>) {
             );
         }
         if values.is_empty() {
-            desk.say(mark, format!("the variable {} has no value", quoted(name)), "at least one is needed");
+            desk.say(
+                mark,
+                format!("the variable {} has no value", quoted(name)),
+                "at least one is needed",
+            );
         }
         let mut seen = BTreeSet::new();
         for (index, value) in values.iter().enumerate() {
             let mark = here.key(name).item(index).mark();
             var_value(&value.0, mark, desk);
             if !seen.insert(&value.0) {
-                let title = format!("{} stands twice among the values of {}", quoted(&value.0), quoted(name));
+                let title = format!(
+                    "{} stands twice among the values of {}",
+                    quoted(&value.0),
+                    quoted(name)
+                );
                 desk.say(mark, title, "again here");
             }
         }
@@ -327,7 +411,11 @@ fn matrix(file: &SuiteFile, at: At<'_>, desk: &mut Desk<'_>) {
         for (index, line) in lines.iter().enumerate() {
             let here = at.key(key).item(index);
             if line.is_empty() {
-                desk.say(here.mark(), format!("an empty line of `{key}`"), "name what is meant");
+                desk.say(
+                    here.mark(),
+                    format!("an empty line of `{key}`"),
+                    "name what is meant",
+                );
             }
             for (dimension, value) in line {
                 selector(file, matrix, (key, dimension, &value.0), here, desk);
@@ -370,14 +458,21 @@ fn selector(
         name if list == "include" && is_name(name) => var_value(value, mark, desk),
         name if matrix.vars.contains_key(name) => {}
         name => {
-            let names = || ["task", "provider"].into_iter().chain(matrix.vars.keys().map(String::as_str));
+            let names = || {
+                ["task", "provider"]
+                    .into_iter()
+                    .chain(matrix.vars.keys().map(String::as_str))
+            };
             let problem = desk
                 .at(
                     at.key_name(name).mark(),
                     format!("unknown dimension {} in `{list}`", quoted(name)),
                     did_you_mean(name, names()),
                 )
-                .help(format!("the matrix has: {}", names().collect::<Vec<_>>().join(", ")));
+                .help(format!(
+                    "the matrix has: {}",
+                    names().collect::<Vec<_>>().join(", ")
+                ));
             desk.add(problem);
         }
     }
@@ -395,11 +490,19 @@ pub(crate) fn expansion(matrix: &Matrix, expansion: &Expansion, at: At<'_>, desk
     }
     for index in &expansion.idle_excludes {
         let mark = at.key("exclude").item(*index).mark();
-        desk.say(mark, "a line of `exclude` leaves nothing out", "no combination of the matrix fits");
+        desk.say(
+            mark,
+            "a line of `exclude` leaves nothing out",
+            "no combination of the matrix fits",
+        );
     }
     for index in &expansion.idle_includes {
         let mark = at.key("include").item(*index).mark();
-        desk.say(mark, "a line of `include` adds nothing", "the matrix has it already");
+        desk.say(
+            mark,
+            "a line of `include` adds nothing",
+            "the matrix has it already",
+        );
     }
     if expansion.cells.is_empty() {
         let label = if matrix.providers.is_empty() {

@@ -12,6 +12,8 @@ use crate::base::{one_line, printable};
 
 /// More problems than this are counted, not shown.
 const SHOWN: usize = 50;
+/// More problems than this are not even kept.
+const KEPT: usize = 500;
 /// Longer lines are cut around what is pointed at.
 const LINE_CHARS: usize = 160;
 
@@ -82,12 +84,7 @@ impl Problem {
     }
 
     /// Points at one more place.
-    pub(crate) fn also(
-        mut self,
-        source: &Arc<Source>,
-        mark: Mark,
-        label: impl AsRef<str>,
-    ) -> Self {
+    pub(crate) fn also(mut self, source: &Arc<Source>, mark: Mark, label: impl AsRef<str>) -> Self {
         let limit = source.text.len();
         let start = floor(&source.text, (mark.start as usize).min(limit));
         let end = floor(&source.text, (mark.end as usize).clamp(start, limit));
@@ -249,6 +246,8 @@ impl Window {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     problems: Vec<Problem>,
+    /// Problems beyond what is kept.
+    dropped: usize,
 }
 
 impl std::error::Error for Diagnostics {}
@@ -274,12 +273,18 @@ impl Diagnostics {
 
     /// Adds a problem, unless it is known: a wrong default is one problem, not one of each task.
     pub(crate) fn push(&mut self, problem: Problem) {
-        if !self.problems.contains(&problem) {
+        if self.problems.contains(&problem) {
+            return;
+        }
+        if self.problems.len() < KEPT {
             self.problems.push(problem);
+        } else {
+            self.dropped += 1;
         }
     }
 
     pub(crate) fn extend(&mut self, other: Self) {
+        self.dropped += other.dropped;
         for problem in other.problems {
             self.push(problem);
         }
@@ -329,11 +334,9 @@ impl Diagnostics {
                 renderer.render(&[problem.group(&windows)])
             })
             .collect();
-        if self.problems.len() > SHOWN {
-            drawn.push(format!(
-                "error: {} more problems are not shown",
-                self.problems.len() - SHOWN
-            ));
+        let more = self.problems.len().saturating_sub(SHOWN) + self.dropped;
+        if more > 0 {
+            drawn.push(format!("error: {more} more problems are not shown"));
         }
         drawn.join("\n\n")
     }
@@ -343,7 +346,10 @@ impl Diagnostics {
 pub(crate) fn position(text: &str, byte: usize) -> (usize, usize) {
     let before = &text[..floor(text, byte.min(text.len()))];
     let start = before.rfind('\n').map_or(0, |at| at + 1);
-    let column = before[start..].trim_start_matches('\u{feff}').chars().count();
+    let column = before[start..]
+        .trim_start_matches('\u{feff}')
+        .chars()
+        .count();
     (before.matches('\n').count() + 1, column + 1)
 }
 
@@ -433,6 +439,10 @@ impl<'a> Desk<'a> {
     pub(crate) fn say(&mut self, mark: Mark, title: impl AsRef<str>, label: impl AsRef<str>) {
         let problem = self.at(mark, title, label);
         self.add(problem);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.found.problems.len()
     }
 
     pub(crate) fn finish(self) -> Diagnostics {

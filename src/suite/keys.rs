@@ -1,5 +1,6 @@
 //! Keys and types of a tree against the tables of the schema: every slip of a file is found in one walk.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::diagnose::{Diagnostics, Problem, Source, did_you_mean, listed, quoted};
@@ -50,8 +51,16 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What a mapping is, in a sentence.
-const fn noun(definition: &str) -> &'static str {
+/// What a mapping is, in a sentence: its definition says it, or the key that led to it.
+fn noun(table: Table<'static>, place: Place<'_>) -> String {
+    match definition_noun(table.name) {
+        "" if place.name.is_empty() => "this mapping".to_owned(),
+        "" => quoted(place.name),
+        noun => noun.to_owned(),
+    }
+}
+
+const fn definition_noun(definition: &str) -> &'static str {
     match definition.as_bytes() {
         b"Suite" => "a suite",
         b"Task" => "a task",
@@ -71,7 +80,7 @@ const fn noun(definition: &str) -> &'static str {
         b"Regression" => "`regression`",
         b"ProviderConfig" => "a provider",
         b"RetryConfig" => "`retry`",
-        _ => "this mapping",
+        _ => "",
     }
 }
 
@@ -88,8 +97,9 @@ impl Walk<'_> {
                 format!("{} has no value", quoted(place.name))
             };
             self.add(
-                Problem::at(self.source, place.mark, title, "nothing follows")
-                    .help("remove the key, or give it a value; quote a text that reads `null` or `~`"),
+                Problem::at(self.source, place.mark, title, "a value is needed").help(
+                    "remove the key, or give it a value; quote a text that reads `null` or `~`",
+                ),
             );
             return;
         }
@@ -128,7 +138,12 @@ impl Walk<'_> {
             Kind::Seq(items) => {
                 if items.is_empty() && table.number("minItems").is_some() {
                     let title = format!("{} is an empty list", quoted(place.name));
-                    self.add(Problem::at(self.source, place.mark, title, "at least one item is needed"));
+                    self.add(Problem::at(
+                        self.source,
+                        place.mark,
+                        title,
+                        "at least one item is needed",
+                    ));
                 }
                 if let Some(each) = table.items() {
                     for item in items {
@@ -137,32 +152,37 @@ impl Walk<'_> {
                     }
                 }
             }
-            Kind::Map(entries) => self.mapping(node, entries, table, place),
+            Kind::Map(entries) => self.mapping(entries, table, place),
         }
     }
 
-    fn mapping(&mut self, node: &Node, entries: &[Entry], table: Table<'static>, place: Place<'_>) {
-        for (index, entry) in entries.iter().enumerate() {
-            if let Some(first) = entries[..index].iter().find(|one| one.key == entry.key) {
-                let title = format!("the key {} stands twice in {}", quoted(&entry.key), noun(table.name));
-                let problem = Problem::at(self.source, entry.key_mark, title, "again here")
-                    .also(self.source, first.key_mark, "first here");
+    fn mapping(&mut self, entries: &[Entry], table: Table<'static>, place: Place<'_>) {
+        let mut seen: BTreeMap<&str, Mark> = BTreeMap::new();
+        for entry in entries {
+            if let Some(first) = seen.get(entry.key.as_str()).copied() {
+                let title = format!(
+                    "the key {} stands twice in {}",
+                    quoted(&entry.key),
+                    noun(table, place)
+                );
+                let problem = Problem::at(self.source, entry.key_mark, title, "again here").also(
+                    self.source,
+                    first,
+                    "first here",
+                );
                 self.add(problem);
                 continue;
             }
+            seen.insert(&entry.key, entry.key_mark);
             match table.property(&entry.key).or_else(|| table.additional()) {
                 Some(inner) => self.node(&entry.value, inner, Place::of(entry)),
-                None if table.properties().next().is_some() => self.unknown(entry, table),
+                None if table.properties().next().is_some() => self.unknown(entry, table, place),
                 None => {}
             }
         }
         for key in table.required() {
-            if node.get(key).is_none() {
-                let mut title = format!("{} without `{key}`", noun(table.name));
-                // The definition's own name says more than `this mapping` where a key led here.
-                if table.name.is_empty() {
-                    title = format!("{} without `{key}`", quoted(place.name));
-                }
+            if !seen.contains_key(key) {
+                let title = format!("{} without `{key}`", noun(table, place));
                 self.add(Problem::at(
                     self.source,
                     place.mark,
@@ -173,12 +193,17 @@ impl Walk<'_> {
         }
         if entries.is_empty() && table.number("minProperties").is_some() {
             let title = format!("{} is an empty mapping", quoted(place.name));
-            self.add(Problem::at(self.source, place.mark, title, "at least one key is needed"));
+            self.add(Problem::at(
+                self.source,
+                place.mark,
+                title,
+                "at least one key is needed",
+            ));
         }
     }
 
-    fn unknown(&mut self, entry: &Entry, table: Table<'static>) {
-        let noun = noun(table.name);
+    fn unknown(&mut self, entry: &Entry, table: Table<'static>, place: Place<'_>) {
+        let noun = noun(table, place);
         let required: Vec<&str> = table.required().collect();
         let rest = table.properties().filter(|key| !required.contains(key));
         let takes: Vec<&str> = required.iter().copied().chain(rest).collect();
@@ -192,15 +217,24 @@ impl Walk<'_> {
             format!("unknown key {} in {noun}", quoted(&entry.key)),
             label,
         )
-        .help(format!("{noun} takes: {} (taskgate schema)", takes.join(", ")));
+        .help(format!(
+            "{noun} takes: {} (taskgate schema)",
+            takes.join(", ")
+        ));
         self.add(problem);
     }
 
     /// Durations, counts and sizes say what they want themselves.
     fn quantity(&mut self, node: &Node, table: Table<'static>, place: Place<'_>) -> bool {
         let read = |text: &str| match table.name {
-            "Duration" => text.parse::<Span>().map(drop).map_err(|error| error.to_string()),
-            "Count" => text.parse::<Size>().map(drop).map_err(|error| error.to_string()),
+            "Duration" => text
+                .parse::<Span>()
+                .map(drop)
+                .map_err(|error| error.to_string()),
+            "Count" => text
+                .parse::<Size>()
+                .map(drop)
+                .map_err(|error| error.to_string()),
             _ => text.parse::<Bytes>().map(drop),
         };
         let what = match table.name {
@@ -218,7 +252,12 @@ impl Walk<'_> {
                 }
                 if let Err(message) = read(text) {
                     let title = format!("{}: {message}", quoted(place.name));
-                    self.add(Problem::at(self.source, place.mark, title, format!("expected {what}")));
+                    self.add(Problem::at(
+                        self.source,
+                        place.mark,
+                        title,
+                        format!("expected {what}"),
+                    ));
                 }
             }
             _ => self.mismatch(node, what, place),
@@ -237,7 +276,11 @@ impl Walk<'_> {
                         .help(format!("one of {}", listed(names.iter().copied()))),
                 );
             }
-            _ => self.mismatch(node, &format!("one of {}", listed(names.iter().copied())), place),
+            _ => self.mismatch(
+                node,
+                &format!("one of {}", listed(names.iter().copied())),
+                place,
+            ),
         }
     }
 
@@ -254,16 +297,27 @@ impl Walk<'_> {
             Some(format!("at least {least}"))
         } else if let Some(most) = table.number("maximum").filter(|most| value > *most) {
             Some(format!("at most {most}"))
-        } else if let Some(over) = table.number("exclusiveMinimum").filter(|over| value <= *over) {
+        } else if let Some(over) = table
+            .number("exclusiveMinimum")
+            .filter(|over| value <= *over)
+        {
             Some(format!("more than {over}"))
         } else if let (Some(most), Number::Whole(value)) = (table.ceiling(), number) {
             (value > most).then(|| format!("at most {most}"))
+        } else if let (Some(most), Number::Negative(value)) = (table.ceiling(), number) {
+            // Only signed types come here: the others have a minimum.
+            (value.unsigned_abs() > most + 1).then(|| format!("at least -{}", most + 1))
         } else {
             None
         };
         if let Some(limit) = limit {
             let title = format!("{} is out of range", quoted(place.name));
-            self.add(Problem::at(self.source, place.mark, title, format!("must be {limit}")));
+            self.add(Problem::at(
+                self.source,
+                place.mark,
+                title,
+                format!("must be {limit}"),
+            ));
         }
     }
 
@@ -271,7 +325,11 @@ impl Walk<'_> {
         let title = if place.name.is_empty() {
             format!("expected {takes}, found {}", node.noun())
         } else {
-            format!("{} takes {takes}, found {}", quoted(place.name), node.noun())
+            format!(
+                "{} takes {takes}, found {}",
+                quoted(place.name),
+                node.noun()
+            )
         };
         let mut problem = Problem::at(self.source, place.mark, title, format!("expected {takes}"));
         if let Kind::Scalar(Scalar::Text, text) = &node.kind

@@ -7,7 +7,14 @@ use super::diagnose::{Diagnostics, Problem, quoted, shown_path};
 use super::{Suite, read};
 
 /// Folders that hold what suites are made of, or what builds leave: no suite is looked for in them.
-const CLOSED: [&str; 6] = ["fixtures", "held-out", "scripts", "target", "node_modules", ".git"];
+const CLOSED: [&str; 6] = [
+    "fixtures",
+    "held-out",
+    "scripts",
+    "target",
+    "node_modules",
+    ".git",
+];
 /// The keys that a suite begins with; two of them make a file one.
 const TELLING: [&str; 3] = ["version", "name", "tasks"];
 const MAX_DEPTH: usize = 16;
@@ -92,7 +99,10 @@ fn none_below(path: &Path) -> Problem {
 
 fn discover(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Problem> {
     let failed = |error: std::io::Error| {
-        Problem::of_file(shown_path(folder), format!("the folder cannot be read: {error}"))
+        Problem::of_file(
+            shown_path(folder),
+            format!("the folder cannot be read: {error}"),
+        )
     };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -109,6 +119,7 @@ fn discover(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), 
         let Some(stem) = name
             .strip_suffix(".yaml")
             .or_else(|| name.strip_suffix(".yml"))
+            .filter(|stem| !stem.starts_with('.'))
         else {
             continue;
         };

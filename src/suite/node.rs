@@ -293,6 +293,22 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(RawKind::Scalar(Scalar::Number(number), None))
     }
 
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "no key takes a number of this size"
+    )]
+    fn visit_i128<E: serde::de::Error>(self, value: i128) -> Result<RawKind, E> {
+        self.visit_f64(value as f64)
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "no key takes a number of this size"
+    )]
+    fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<RawKind, E> {
+        self.visit_f64(value as f64)
+    }
+
     fn visit_f64<E>(self, value: f64) -> Result<RawKind, E> {
         Ok(RawKind::Scalar(
             Scalar::Number(Number::Fraction(value)),

@@ -18,8 +18,8 @@ pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 fn options() -> Options {
     serde_yaml::options! {
         budget: serde_yaml::budget! {
-            max_events: 200_000,
-            max_nodes: 200_000,
+            max_events: 100_000,
+            max_nodes: 50_000,
             max_aliases: 2_000,
             max_anchors: 1_000,
             max_depth: 48,
@@ -54,8 +54,7 @@ pub(crate) fn parse(path: &Path, bytes: &[u8], number: u8) -> Result<(Arc<Source
         return Err(Problem::of_file(
             shown_path(path),
             format!(
-                "the file is too large: {}, and at most {} are read",
-                format_bytes(bytes.len() as u64),
+                "the file is too large: more than {}",
                 format_bytes(MAX_BYTES as u64)
             ),
         )
@@ -128,7 +127,10 @@ fn words(error: &Error) -> (String, &'static str, &'static str) {
             "a suite is one YAML document: move the second one into a file of its own",
         ),
         Error::Budget { breach, .. } => (
-            format!("the document unfolds beyond a limit: {}", breach_words(breach)),
+            format!(
+                "the document unfolds beyond a limit: {}",
+                breach_words(breach)
+            ),
             "reached here",
             TOO_MUCH,
         ),
@@ -178,9 +180,9 @@ fn breach_words(breach: &BudgetBreach) -> &'static str {
         BudgetBreach::ScalarBytes { .. } | BudgetBreach::RecordedAnchorBytes { .. } => {
             "its texts are too long in all"
         }
-        BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } | BudgetBreach::MergeKeys { .. } => {
-            "it has too many anchors or aliases"
-        }
+        BudgetBreach::Aliases { .. }
+        | BudgetBreach::Anchors { .. }
+        | BudgetBreach::MergeKeys { .. } => "it has too many anchors or aliases",
         _ => "it has too many values",
     }
 }

@@ -205,11 +205,19 @@ fn portable(mut spec: Value, base: &Path) -> Value {
             .filter_map(Value::as_object_mut)
         {
             gate.remove("line");
-            for pair in gate.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {
+            for pair in gate
+                .get_mut("files")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
                 relative(pair.get_mut(0), base);
             }
         }
-        relative(spec.get_mut("workspace").and_then(|all| all.get_mut("dir")), base);
+        relative(
+            spec.get_mut("workspace").and_then(|all| all.get_mut("dir")),
+            base,
+        );
         relative(
             spec.get_mut("workspace")
                 .and_then(|all| all.get_mut("git"))
@@ -217,7 +225,8 @@ fn portable(mut spec: Value, base: &Path) -> Value {
             base,
         );
         relative(
-            spec.get_mut("provider_config").and_then(|all| all.get_mut("script")),
+            spec.get_mut("provider_config")
+                .and_then(|all| all.get_mut("script")),
             base,
         );
     }
@@ -303,7 +312,10 @@ impl Default for PlanOptions {
 pub fn plan(suites: &[Suite], options: &PlanOptions) -> Result<Plan, Diagnostics> {
     let mut problems = Diagnostics::default();
     if options.trials == Some(0) {
-        problems.push(Problem::of_file("", "0 trials make no case: ask for at least 1"));
+        problems.push(Problem::of_file(
+            "",
+            "0 trials make no case: ask for at least 1",
+        ));
     }
     let mut cases: Vec<CaseSpec> = Vec::new();
     let mut ids: BTreeSet<CaseId> = BTreeSet::new();
@@ -334,8 +346,19 @@ pub fn plan(suites: &[Suite], options: &PlanOptions) -> Result<Plan, Diagnostics
                 continue;
             };
             for trial in 1..=trials {
-                let case = case(suite, task, &resolved, (&cell.provider, config), trial, options);
-                if options.filter.as_ref().is_some_and(|filter| !filter.matches(&case)) {
+                let case = case(
+                    suite,
+                    task,
+                    &resolved,
+                    (&cell.provider, config),
+                    trial,
+                    options,
+                );
+                if options
+                    .filter
+                    .as_ref()
+                    .is_some_and(|filter| !filter.matches(&case))
+                {
                     continue;
                 }
                 if !ids.insert(case.id.clone()) {
@@ -345,9 +368,14 @@ pub fn plan(suites: &[Suite], options: &PlanOptions) -> Result<Plan, Diagnostics
                 } else if cases.len() >= MAX_CASES {
                     problems.push(Problem::of_file(
                         shown_path(&suite.file),
-                        format!("the plan has more than {MAX_CASES} cases: select some with a filter"),
+                        format!(
+                            "the plan has more than {MAX_CASES} cases: select some with a filter"
+                        ),
                     ));
-                    return problems.or(Plan { suites: Vec::new(), cases: Vec::new() });
+                    return problems.or(Plan {
+                        suites: Vec::new(),
+                        cases: Vec::new(),
+                    });
                 } else {
                     cases.push(case);
                 }
@@ -394,7 +422,11 @@ fn case(
     let (name, config) = provider;
     let skip = (!task.platforms.contains(&options.platform)).then(|| {
         let names: Vec<&str> = task.platforms.iter().map(|one| one.as_str()).collect();
-        format!("runs on {}, this is {}", names.join(", "), options.platform.as_str())
+        format!(
+            "runs on {}, this is {}",
+            names.join(", "),
+            options.platform.as_str()
+        )
     });
     CaseSpec {
         id: CaseId::new(&suite.name, &task.id, name, &resolved.vars, trial),

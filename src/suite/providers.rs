@@ -35,7 +35,13 @@ pub(crate) fn check(
         if let Some(script) = &mut config.script {
             let written = script.to_string_lossy().into_owned();
             *script = folder.join(&*script);
-            exists(desk, here.key("script").mark(), &written, script, Wanted::File("script"));
+            exists(
+                desk,
+                here.key("script").mark(),
+                &written,
+                script,
+                Wanted::File("script"),
+            );
         }
     }
 }
@@ -50,7 +56,11 @@ fn identity(name: &str, config: &ProviderConfig, at: At<'_>, desk: &mut Desk<'_>
             "`model` is required",
         ),
         Some(model) if model.trim().is_empty() => {
-            desk.say(at.key("model").mark(), "an empty model", "name the exact id");
+            desk.say(
+                at.key("model").mark(),
+                "an empty model",
+                "name the exact id",
+            );
         }
         Some(model) if !config.floating && !scripted && floats(model) => {
             let problem = desk
@@ -70,15 +80,11 @@ fn identity(name: &str, config: &ProviderConfig, at: At<'_>, desk: &mut Desk<'_>
             format!("the provider {} names no server", quoted(name)),
             "`base_url` is required with `vendor: compatible`",
         ),
-        (_, Some(url)) if !url.contains("${") => {
-            if !url.starts_with("http://") && !url.starts_with("https://") {
-                desk.say(
-                    at.key("base_url").mark(),
-                    format!("{} is no address", quoted(url)),
-                    "begins with `http://` or `https://`",
-                );
-            }
-        }
+        (_, Some(url)) if !url.contains("${") && !is_address(url) => desk.say(
+            at.key("base_url").mark(),
+            format!("{} is no address", quoted(url)),
+            "begins with `http://` or `https://`",
+        ),
         _ => {}
     }
     if config.script.is_some() && !scripted {
@@ -88,6 +94,10 @@ fn identity(name: &str, config: &ProviderConfig, at: At<'_>, desk: &mut Desk<'_>
             "only `scripted` plays one",
         );
     }
+}
+
+fn is_address(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
 }
 
 /// Whether a model's name is known to come to mean other models.
@@ -114,10 +124,22 @@ fn numbers(config: &ProviderConfig, at: At<'_>, desk: &mut Desk<'_>) {
     let limits = config.limits.unwrap_or_default();
     let retry = config.retry.unwrap_or_default();
     for (outer, key, value) in [
-        ("", "max_output_tokens", config.max_output_tokens.map(|size| size.0)),
+        (
+            "",
+            "max_output_tokens",
+            config.max_output_tokens.map(|size| size.0),
+        ),
         ("limits", "concurrency", limits.concurrency.map(u64::from)),
-        ("limits", "requests_per_minute", limits.requests_per_minute.map(u64::from)),
-        ("limits", "tokens_per_minute", limits.tokens_per_minute.map(|size| size.0)),
+        (
+            "limits",
+            "requests_per_minute",
+            limits.requests_per_minute.map(u64::from),
+        ),
+        (
+            "limits",
+            "tokens_per_minute",
+            limits.tokens_per_minute.map(|size| size.0),
+        ),
         ("retry", "attempts", retry.attempts.map(u64::from)),
     ] {
         if value == Some(0) {
@@ -130,9 +152,16 @@ fn numbers(config: &ProviderConfig, at: At<'_>, desk: &mut Desk<'_>) {
         }
     }
     let zero = |span: Option<Span>| span.is_some_and(|span| span.0.is_zero());
-    for (key, span) in [("timeout", config.timeout), ("idle_timeout", config.idle_timeout)] {
+    for (key, span) in [
+        ("timeout", config.timeout),
+        ("idle_timeout", config.idle_timeout),
+    ] {
         if zero(span) {
-            desk.say(at.key(key).mark(), format!("`{key}` cannot be nothing"), "must be more than 0s");
+            desk.say(
+                at.key(key).mark(),
+                format!("`{key}` cannot be nothing"),
+                "must be more than 0s",
+            );
         }
     }
 }

@@ -26,7 +26,10 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Problem> {
     std::fs::File::open(path)
         .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
         .map_err(|error| {
-            Problem::of_file(shown_path(path), format!("the file cannot be read: {error}"))
+            Problem::of_file(
+                shown_path(path),
+                format!("the file cannot be read: {error}"),
+            )
         })?;
     Ok(bytes)
 }
@@ -47,8 +50,11 @@ pub(crate) fn suite(path: &Path) -> Result<Suite, Diagnostics> {
     }
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let base = absolute.parent().map(Path::to_path_buf).unwrap_or_default();
-    if base.to_str().is_none() {
-        problems.push(Problem::of_file(source.name.clone(), "the suite's folder has a name that is not UTF-8"));
+    if absolute.to_str().is_none() || path.to_str().is_none() {
+        problems.push(Problem::of_file(
+            source.name.clone(),
+            "the suite's path is not UTF-8",
+        ));
         return Err(problems);
     }
     let mut sources = vec![Arc::clone(&source)];
@@ -70,11 +76,16 @@ pub(crate) fn suite(path: &Path) -> Result<Suite, Diagnostics> {
     };
     let mut desk = Desk::new(&sources);
     let at = At::root(&root);
-    check::suite(&file, at, &mut desk);
+    let meant = check::suite(&file, at, &mut desk);
     let mut suite = assemble(file, &root, path, base);
-    providers::check(&mut suite.providers, &provider_folder, at.key("providers"), &mut desk);
+    providers::check(
+        &mut suite.providers,
+        &provider_folder,
+        at.key("providers"),
+        &mut desk,
+    );
     prices(&mut suite, at.key("prices"), &mut desk);
-    unfold(&mut suite, &root, &mut desk);
+    unfold(&mut suite, &root, meant, &mut desk);
     problems.extend(desk.finish());
     suite.sources = sources;
     problems.or(suite)
@@ -105,18 +116,19 @@ fn wrong_top(source: &Arc<Source>, root: &Node) -> Option<Problem> {
                 source,
                 version.mark,
                 format!("the suite has version {found} of the format"),
-                format!("taskgate {} reads version {VERSION}", env!("CARGO_PKG_VERSION")),
+                format!(
+                    "taskgate {} reads version {VERSION}",
+                    env!("CARGO_PKG_VERSION")
+                ),
             )
             .help(format!("use a taskgate that reads version {found}")),
         ),
-        _ => Some(
-            Problem::at(
-                source,
-                version.mark,
-                "the suite's version is not one that there is",
-                format!("expected the number {VERSION}"),
-            ),
-        ),
+        _ => Some(Problem::at(
+            source,
+            version.mark,
+            "the suite's version is not one that there is",
+            format!("expected the number {VERSION}"),
+        )),
     }
 }
 
@@ -177,7 +189,13 @@ fn external_providers(
         .parent()
         .map_or_else(|| PathBuf::from(written), |folder| folder.join(written));
     let mut desk = Desk::new(sources);
-    exists(&mut desk, entry.value.mark, written, &path, Wanted::File("providers file"));
+    exists(
+        &mut desk,
+        entry.value.mark,
+        written,
+        &path,
+        Wanted::File("providers file"),
+    );
     let missing = desk.finish();
     if missing.is_empty() {
         match bytes(&path).and_then(|bytes| parse(&shown, &bytes, 1)) {
@@ -219,7 +237,14 @@ fn lay_defaults(root: &mut Node) {
     };
     let defaults = entries.remove(at).value;
     let tasks = entries.iter_mut().find(|entry| entry.key == "tasks");
-    if let Some(Entry { value: Node { kind: Kind::Seq(tasks), .. }, .. }) = tasks {
+    if let Some(Entry {
+        value: Node {
+            kind: Kind::Seq(tasks),
+            ..
+        },
+        ..
+    }) = tasks
+    {
         for task in tasks {
             lay_beneath(task, &defaults, true);
         }
@@ -244,7 +269,9 @@ fn lay_beneath(node: &mut Node, defaults: &Node, outer: bool) {
 fn assemble(file: SuiteFile, root: &Node, path: &Path, base: PathBuf) -> Suite {
     let matrix = file.matrix.unwrap_or_default();
     let texts = |line: BTreeMap<String, super::types::Text>| {
-        line.into_iter().map(|(name, text)| (name, text.0)).collect()
+        line.into_iter()
+            .map(|(name, text)| (name, text.0))
+            .collect()
     };
     let nodes = root.get("tasks").map(Node::items).unwrap_or_default();
     Suite {
@@ -274,7 +301,10 @@ fn assemble(file: SuiteFile, root: &Node, path: &Path, base: PathBuf) -> Suite {
             .map(|(file, node)| task(file, node))
             .collect(),
         budget: SuiteBudget {
-            cost_usd: file.budget.and_then(|budget| budget.cost_usd).map(|cost| cost.0),
+            cost_usd: file
+                .budget
+                .and_then(|budget| budget.cost_usd)
+                .map(|cost| cost.0),
             wall: file.budget.and_then(|budget| budget.wall),
         },
         thresholds: file.thresholds.unwrap_or_default(),
@@ -358,7 +388,7 @@ fn prices(suite: &mut Suite, at: At<'_>, desk: &mut Desk<'_>) {
 }
 
 /// Unfolds the matrix, fills every task in under every assignment on each of its platforms, and collects warnings.
-fn unfold(suite: &mut Suite, root: &Node, desk: &mut Desk<'_>) {
+fn unfold(suite: &mut Suite, root: &Node, meant: bool, desk: &mut Desk<'_>) {
     for task in &mut suite.tasks {
         task.line = line(desk, task.mark);
     }
@@ -370,7 +400,9 @@ fn unfold(suite: &mut Suite, root: &Node, desk: &mut Desk<'_>) {
     };
     let ids: Vec<String> = suite.tasks.iter().map(|task| task.id.clone()).collect();
     let expansion = suite.matrix.expand(&ids);
-    check::expansion(&suite.matrix, &expansion, here, desk);
+    if meant {
+        check::expansion(&suite.matrix, &expansion, here, desk);
+    }
     suite.cells = expansion.cells;
     let mut seen = BTreeSet::new();
     for cell in &suite.cells {

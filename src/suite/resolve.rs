@@ -8,7 +8,9 @@ use super::diagnose::{Desk, position, quoted, shown_path};
 use super::matrix::Vars;
 use super::node::{At, Mark};
 use super::plan::{GateSpec, SetupSpec, WorkspaceSpec};
-use super::types::{Command, FileText, GateFile, GitFile, Platform, PolicySpec, Text, WorkspaceFile};
+use super::types::{
+    Command, FileText, GateFile, GitFile, Platform, PolicySpec, Text, WorkspaceFile,
+};
 use super::vars::substitute;
 use crate::base::RelPath;
 use crate::domain::Verification;
@@ -124,7 +126,11 @@ impl Resolver<'_, '_> {
             .map(|(index, raw)| {
                 let text = self.text(raw.as_ref(), at.item(index));
                 if raw.as_ref().trim().is_empty() {
-                    self.desk.say(at.item(index).mark(), "an empty text in a list", "says nothing");
+                    self.desk.say(
+                        at.item(index).mark(),
+                        "an empty text in a list",
+                        "says nothing",
+                    );
                 }
                 text
             })
@@ -136,7 +142,8 @@ impl Resolver<'_, '_> {
         let text = self.text(raw, at);
         let path = self.base.join(&text);
         if raw.trim().is_empty() {
-            self.desk.say(at.mark(), "an empty path", "name a file or a folder");
+            self.desk
+                .say(at.mark(), "an empty path", "name a file or a folder");
         } else if !text.is_empty() {
             exists(self.desk, at.mark(), &text, &path, what);
         }
@@ -147,7 +154,7 @@ impl Resolver<'_, '_> {
     fn target(&mut self, raw: &str, at: At<'_>) -> RelPath {
         let text = self.text(raw, at);
         match RelPath::parse(&text) {
-            Ok(path) if path.is_root() && !(text.is_empty() && !raw.trim().is_empty()) => {
+            Ok(path) if path.is_root() && (!text.is_empty() || raw.trim().is_empty()) => {
                 self.desk.say(
                     at.mark(),
                     format!("{} is the workspace's root", quoted(raw)),
@@ -218,7 +225,8 @@ impl Resolver<'_, '_> {
             (None, None) => String::new(),
         };
         let rev = self.text(&git.rev, at.key("rev"));
-        if !rev.is_empty() && !(rev.len() == 40 && rev.bytes().all(|b| b.is_ascii_hexdigit())) {
+        let full = rev.len() == 40 && rev.bytes().all(|b| b.is_ascii_hexdigit());
+        if !full && !rev.is_empty() {
             let problem = self
                 .desk
                 .at(
@@ -265,17 +273,26 @@ impl Resolver<'_, '_> {
             .map(|(index, Text(raw))| {
                 let text = self.text(raw, at.item(index));
                 if index == 0 && raw.trim().is_empty() {
-                    self.desk.say(at.item(0).mark(), "a command without a program", "name one");
+                    self.desk
+                        .say(at.item(0).mark(), "a command without a program", "name one");
                 }
                 if text.contains('\0') {
                     let mark = at.item(index).mark();
-                    self.desk.say(mark, "an argument holds a NUL character", "no program can take it");
+                    self.desk.say(
+                        mark,
+                        "an argument holds a NUL character",
+                        "no program can take it",
+                    );
                 }
                 text
             })
             .collect();
         if argv.is_empty() {
-            self.desk.say(at.mark(), "an empty command", "name a program and its arguments");
+            self.desk.say(
+                at.mark(),
+                "an empty command",
+                "name a program and its arguments",
+            );
         }
         argv
     }
@@ -332,7 +349,10 @@ impl Resolver<'_, '_> {
         });
         GateSpec {
             name: gate.name.clone(),
-            phase: gate.phase.clone().unwrap_or_else(|| DEFAULT_PHASE.to_owned()),
+            phase: gate
+                .phase
+                .clone()
+                .unwrap_or_else(|| DEFAULT_PHASE.to_owned()),
             check: self.check(gate, at),
             files,
             during: gate.during.unwrap_or(false),
@@ -364,7 +384,11 @@ impl Resolver<'_, '_> {
         let list = at.key("compiles_rust");
         let files = gate.compiles_rust.as_deref().unwrap_or_default();
         if list.is_present() && files.is_empty() {
-            self.desk.say(list.mark(), "`compiles_rust` names no file", "at least one is needed");
+            self.desk.say(
+                list.mark(),
+                "`compiles_rust` names no file",
+                "at least one is needed",
+            );
         }
         Verification::EachCompilesRust {
             files: files
@@ -414,13 +438,18 @@ pub(crate) fn exists(desk: &mut Desk<'_>, mark: Mark, written: &str, path: &Path
         Wanted::Any => "file",
     };
     let wrong = match (&found, what) {
-        (Err(_), _) => Some((format!("a missing {noun}: {}", quoted(written)), "nothing is there")),
-        (Ok(found), Wanted::Fixture | Wanted::Repository) if !found.is_dir() => {
-            Some((format!("the {noun} {} is not a folder", quoted(written)), "a folder is needed"))
-        }
-        (Ok(found), Wanted::File(_)) if !found.is_file() => {
-            Some((format!("the {noun} {} is not a file", quoted(written)), "a file is needed"))
-        }
+        (Err(_), _) => Some((
+            format!("a missing {noun}: {}", quoted(written)),
+            "nothing is there",
+        )),
+        (Ok(found), Wanted::Fixture | Wanted::Repository) if !found.is_dir() => Some((
+            format!("the {noun} {} is not a folder", quoted(written)),
+            "a folder is needed",
+        )),
+        (Ok(found), Wanted::File(_)) if !found.is_file() => Some((
+            format!("the {noun} {} is not a file", quoted(written)),
+            "a file is needed",
+        )),
         _ => None,
     };
     if let Some((title, label)) = wrong {

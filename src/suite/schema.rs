@@ -21,11 +21,12 @@ fn make() -> Value {
         .into_generator();
     let mut root = generator.into_root_schema_for::<SuiteFile>().to_value();
     tidy(&mut root);
-    let defaults = root.pointer("/$defs/Task").cloned().map(without_id);
-    if let (Some(defaults), Some(definitions)) = (
-        defaults,
-        root.get_mut("$defs").and_then(Value::as_object_mut),
-    ) {
+    // `defaults` has the keys of a task but its name; a task has a name, and may have the rest from `defaults`.
+    if let Some(definitions) = root.get_mut("$defs").and_then(Value::as_object_mut)
+        && let Some(Value::Object(task)) = definitions.get_mut("Task")
+    {
+        task.insert("required".to_owned(), json!(["id"]));
+        let defaults = without_id(Value::Object(task.clone()));
         definitions.insert("Defaults".to_owned(), defaults);
     }
     sorted(root)
@@ -47,7 +48,7 @@ fn without_id(mut task: Value) -> Value {
 }
 
 /// Takes out what the format does not have: a key without a value is an error, so `null` is no type here, and
-/// defaults that are nothing say nothing.
+/// defaults that are nothing say nothing. Descriptions lose the line breaks of the source.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -67,6 +68,9 @@ fn tidy(schema: &mut Value) {
                         object.entry(key).or_insert(value);
                     }
                 }
+            }
+            if let Some(Value::String(text)) = object.get_mut("description") {
+                *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             }
             if matches!(object.get("default"), Some(Value::Null)) {
                 object.remove("default");

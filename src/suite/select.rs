@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use super::diagnose::nearest;
-use crate::base::Pattern;
 use super::plan::CaseSpec;
+use crate::base::Pattern;
 
 const KEYS: [&str; 5] = ["suite", "task", "provider", "tag", "case"];
 
@@ -59,7 +59,9 @@ pub enum FilterError {
         nearest: Option<&'static str>,
     },
     /// A term of several words.
-    #[error("the filter's term `{0}` has several words: {GRAMMAR}; `?` stands for a space in a glob")]
+    #[error(
+        "the filter's term `{0}` has several words: {GRAMMAR}; `?` stands for a space in a glob"
+    )]
     Words(String),
 }
 
@@ -116,7 +118,8 @@ fn term(words: &[&str], whole: &str) -> Result<Term, FilterError> {
             return Err(FilterError::Key {
                 term: glob.to_owned(),
                 key: key.to_owned(),
-                nearest: nearest(key, KEYS).and_then(|near| KEYS.into_iter().find(|key| *key == near)),
+                nearest: nearest(key, KEYS)
+                    .and_then(|near| KEYS.into_iter().find(|key| *key == near)),
             });
         }
         _ => (Key::Case, glob),

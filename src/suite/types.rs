@@ -32,7 +32,10 @@ pub(crate) struct SuiteFile {
     /// keys of `budget` are taken one by one.
     #[serde(default)]
     #[schemars(schema_with = "defaults_schema")]
-    #[expect(dead_code, reason = "laid beneath each task before the file is read into this type")]
+    #[expect(
+        dead_code,
+        reason = "laid beneath each task before the file is read into this type"
+    )]
     pub defaults: Option<TaskFile>,
     /// The providers by name, or the path of a YAML file that holds this map.
     #[schemars(schema_with = "providers_schema")]
@@ -61,9 +64,9 @@ pub(crate) struct SuiteFile {
 pub(crate) struct TaskFile {
     /// The task's name: lower-case letters, digits and `-`. Unique in the suite.
     #[serde(default)]
-    #[schemars(required)]
     pub id: Option<String>,
-    /// What the agent is asked to do. `{{name}}` stands for the value of a variable of the matrix.
+    /// What the agent is asked to do. Here, in constraints, commands, file texts and paths `{{name}}` stands for the
+    /// value of a variable of the matrix, and `{{{{name}}}}` for the text `{{name}}`.
     #[serde(default)]
     pub goal: Option<String>,
     /// What the agent works on. Without it the workspace begins empty.
@@ -601,7 +604,10 @@ impl<'de> Deserialize<'de> for PassRate {
                 f.write_str("a share from 0 to 1, or a mapping of providers to shares")
             }
 
-            #[expect(clippy::cast_precision_loss, reason = "a share is 0 or 1 where it is whole")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a share is 0 or 1 where it is whole"
+            )]
             fn visit_u64<E>(self, value: u64) -> Result<PassRate, E> {
                 Ok(PassRate::All(value as f64))
             }
@@ -697,7 +703,7 @@ impl JsonSchema for Bytes {
 }
 
 fn version_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "const": VERSION })
+    json_schema!({ "type": "integer", "const": VERSION })
 }
 
 fn providers_schema(generator: &mut SchemaGenerator) -> Schema {

@@ -144,14 +144,21 @@ mod tests {
             ("{{loop}}", "{{style}}"),
             ("{{{{style}}}}", "{{style}}"),
             ("{{{{ style }}}}", "{{ style }}"),
-            ("{{}} {{ a.b }} {{#each x}} {{", "{{}} {{ a.b }} {{#each x}} {{"),
+            (
+                "{{}} {{ a.b }} {{#each x}} {{",
+                "{{}} {{ a.b }} {{#each x}} {{",
+            ),
             ("{{{style}}}", "{terse}"),
             ("fn f() { if x { y() }}", "fn f() { if x { y() }}"),
             ("{{a\nb}}", "{{a\nb}}"),
             ("grüße {{style}} ü", "grüße terse ü"),
             ("{{{{{style}}}}}", "{{{style}}}"),
         ] {
-            assert_eq!(substitute(text, &vars()).as_deref(), Ok(expected), "{text:?}");
+            assert_eq!(
+                substitute(text, &vars()).as_deref(),
+                Ok(expected),
+                "{text:?}"
+            );
         }
     }
 
