@@ -7,5 +7,6 @@ pub mod policy;
 pub mod provider;
 pub mod sandbox;
 pub mod store;
+pub mod suite;
 pub mod verify;
 pub mod workspace;

@@ -2,4 +2,5 @@
 
 mod sandbox;
 mod store;
+mod suite;
 mod verify;
