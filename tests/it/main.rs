@@ -3,4 +3,6 @@
 mod sandbox;
 mod store;
 mod suite;
+mod support;
+mod tidy;
 mod verify;
