@@ -131,8 +131,10 @@ pub(super) fn production(source: &str) -> &str {
 
 /// Whether a file below `src` holds nothing but tests.
 pub(super) fn is_test_file(path: &str) -> bool {
-    path.split('/')
-        .any(|name| matches!(name, "tests" | "tests.rs" | "testing" | "testing.rs"))
+    path.strip_prefix("src/").is_some_and(|path| {
+        path.split('/')
+            .any(|name| matches!(name, "tests" | "tests.rs" | "testing" | "testing.rs"))
+    })
 }
 
 #[test]
@@ -166,6 +168,7 @@ fn tests_are_told_from_the_rest() {
         ("src/a/tests.rs", true),
         ("src/a/tests/b.rs", true),
         ("src/a/b.rs", false),
+        ("tests/it/a.rs", false),
     ] {
         assert_eq!(is_test_file(path), expected, "{path}");
     }
