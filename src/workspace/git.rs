@@ -109,7 +109,9 @@ fn local_path(location: &str) -> Result<PathBuf, WorkspaceError> {
         // Behind a host's name lies another machine's path.
         let local = path.starts_with('/');
         let path = percent_decoded(path).filter(|_| local).ok_or_else(remote)?;
-        let drive = path.as_bytes().get(2) == Some(&b':');
+        // On a platform with drives, `/C:/x` names `C:/x`.
+        let with_drive = Path::new(&path[1..]);
+        let drive = path.as_bytes().get(2) == Some(&b':') && with_drive.is_absolute();
         return Ok(PathBuf::from(if drive { &path[1..] } else { &path }));
     }
     let scheme = location.split_once("://").is_some_and(|(scheme, _)| {

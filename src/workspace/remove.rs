@@ -7,8 +7,9 @@ use std::{fs, mem};
 use super::os;
 use super::tree::is_absence;
 
-/// How much longer than the tree's own path a path in it may get before its folder is moved up.
-const MAX_LENGTH: usize = 1_500;
+/// How much longer than the tree's own path a path in it may get, in bytes, before its folder is moved up:
+/// with the longest name added, the shortest limit of any platform is not reached.
+const MAX_LENGTH: usize = 400;
 
 /// Removes whatever is at `path`, with everything in it, and never through a link. What is marked read-only
 /// goes, too, and a tree may be deeper than a path can say. Nothing there is fine.

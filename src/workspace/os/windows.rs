@@ -64,6 +64,10 @@ pub(in crate::workspace) fn make_link(
 }
 
 /// Takes the read-only mark off, under which nothing can be removed.
+#[expect(
+    clippy::permissions_set_readonly_false,
+    reason = "the mark is all that there is here: it opens nothing to anybody else"
+)]
 pub(in crate::workspace) fn make_removable(path: &Path, metadata: &Metadata) -> io::Result<()> {
     let mut permissions = metadata.permissions();
     if permissions.readonly() && !metadata.is_symlink() {

@@ -112,10 +112,10 @@ fn lines_are_counted_from_one() {
 #[test]
 fn what_is_no_text_is_called_so() {
     let (folder, workspace) = workspace(&[("bom.txt", "\u{feff}a\r\nb\r\n")]);
-    put(folder.path(), "nul", b"abc\0def");
+    put(folder.path(), "zero", b"abc\0def");
     put(folder.path(), "latin1", b"gr\xfc\xdfe");
     for (path, message) in [
-        ("nul", "`nul` is a binary file of 7 B"),
+        ("zero", "`zero` is a binary file of 7 B"),
         ("latin1", "`latin1` is a binary file of 5 B"),
         (".", "`.` is a folder, not a file"),
     ] {

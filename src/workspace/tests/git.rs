@@ -72,6 +72,10 @@ fn text(path: &Path) -> String {
     path.to_str().expect("text").replace('\\', "/")
 }
 
+fn address(path: &Path) -> String {
+    format!("file:///{}", text(path).trim_start_matches('/'))
+}
+
 #[test]
 fn a_commit_is_laid_out_as_plain_files_wherever_its_objects_lie() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -97,7 +101,7 @@ fn a_commit_is_laid_out_as_plain_files_wherever_its_objects_lie() {
     fs::rename(at("with space.git/objects"), at("bare.git/objects")).expect("moved");
     fs::create_dir(at("with space.git/objects")).expect("a folder");
     put(folder.path(), "bare.git/HEAD", b"ref: refs/heads/main\n");
-    let address = format!("file://{}", text(&at("plain")));
+    let address = address(&at("plain"));
     let locations: [(&str, String); 5] = [
         ("plain", text(&at("plain"))),
         ("bare", text(&at("bare.git"))),
@@ -124,9 +128,9 @@ fn an_address_may_hold_escapes() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("with space");
     let rev = sample(&path, false);
-    let address = format!("file://{}", text(&path).replace(' ', "%20"));
-    lay_out(&address, &rev, &folder.path().join("out")).expect("laid out");
-    let broken = format!("file://{}%2", text(&path));
+    let whole = address(&path).replace(' ', "%20");
+    lay_out(&whole, &rev, &folder.path().join("out")).expect("laid out");
+    let broken = address(&path) + "%2";
     assert!(matches!(
         lay_out(&broken, &rev, &folder.path().join("out2")),
         Err(WorkspaceError::Remote { .. })
