@@ -256,10 +256,7 @@ impl Wait {
     async fn within<F: Future>(&self, future: F) -> Result<F::Output, NetError> {
         let silence = after(self.timeouts.idle);
         let (limit, message) = if silence < self.deadline {
-            (
-                silence,
-                format!("no data for {}", Span(self.timeouts.idle)),
-            )
+            (silence, format!("no data for {}", Span(self.timeouts.idle)))
         } else {
             (
                 self.deadline,

@@ -168,7 +168,10 @@ pub fn validate(config: &ProviderConfig) -> Vec<String> {
     }
     for knob in Knob::ALL {
         if knob.is_set(config) && entry.lacks.contains(&knob) {
-            problems.push(format!("`{}`: vendor `{vendor}` has no such setting", knob.key()));
+            problems.push(format!(
+                "`{}`: vendor `{vendor}` has no such setting",
+                knob.key()
+            ));
         }
     }
     if entry.base_url.is_none() && entry.model_required && config.base_url.is_none() {
@@ -217,10 +220,19 @@ fn numbers(config: &ProviderConfig, entry: &VendorEntry, problems: &mut Vec<Stri
     let limits = config.limits.unwrap_or_default();
     let retry = config.retry.unwrap_or_default();
     let zero = [
-        ("max_output_tokens", config.max_output_tokens.map(|size| size.0)),
+        (
+            "max_output_tokens",
+            config.max_output_tokens.map(|size| size.0),
+        ),
         ("limits.concurrency", limits.concurrency.map(u64::from)),
-        ("limits.requests_per_minute", limits.requests_per_minute.map(u64::from)),
-        ("limits.tokens_per_minute", limits.tokens_per_minute.map(|size| size.0)),
+        (
+            "limits.requests_per_minute",
+            limits.requests_per_minute.map(u64::from),
+        ),
+        (
+            "limits.tokens_per_minute",
+            limits.tokens_per_minute.map(|size| size.0),
+        ),
         ("retry.attempts", retry.attempts.map(u64::from)),
     ];
     for (key, value) in zero {
@@ -228,7 +240,10 @@ fn numbers(config: &ProviderConfig, entry: &VendorEntry, problems: &mut Vec<Stri
             problems.push(format!("`{key}`: 0 leaves nothing to do"));
         }
     }
-    for (key, span) in [("timeout", config.timeout), ("idle_timeout", config.idle_timeout)] {
+    for (key, span) in [
+        ("timeout", config.timeout),
+        ("idle_timeout", config.idle_timeout),
+    ] {
         if span.is_some_and(|span| span.0.is_zero()) {
             problems.push(format!("`{key}`: no call ends within 0s"));
         }
@@ -251,15 +266,23 @@ fn headers(config: &ProviderConfig, problems: &mut Vec<String>) {
         if name.is_empty() || !name.bytes().all(token) {
             problems.push(format!("`headers`: {name:?} is no name of a header"));
         }
-        if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
-            problems.push(format!("`headers`: the value of `{name}` holds a control character"));
+        if value
+            .bytes()
+            .any(|byte| byte.is_ascii_control() && byte != b'\t')
+        {
+            problems.push(format!(
+                "`headers`: the value of `{name}` holds a control character"
+            ));
         }
         let small = name.to_lowercase();
         if RESERVED_HEADERS.contains(&small.as_str()) {
             problems.push(format!("`headers`: `{name}` is set by the request itself"));
         }
         if small == "authorization" && config.api_key.is_some() {
-            problems.push("`headers`: `authorization` and `api_key` say the same thing twice: keep one".to_owned());
+            problems.push(
+                "`headers`: `authorization` and `api_key` say the same thing twice: keep one"
+                    .to_owned(),
+            );
         }
     }
 }
@@ -278,7 +301,13 @@ mod tests {
     #[test]
     fn the_table_has_every_vendor_once() {
         for vendor in [Vendor::OpenAi, Vendor::Compatible, Vendor::Scripted] {
-            assert_eq!(VENDORS.iter().filter(|entry| entry.vendor == vendor).count(), 1);
+            assert_eq!(
+                VENDORS
+                    .iter()
+                    .filter(|entry| entry.vendor == vendor)
+                    .count(),
+                1
+            );
             assert_eq!(vendor.entry().vendor, vendor);
         }
     }
@@ -301,27 +330,87 @@ mod tests {
     fn each_problem_names_its_key() {
         for (config, expected) in [
             (json!({"vendor": "openai"}), "`model` is missing"),
-            (json!({"vendor": "openai", "model": " "}), "`model` is empty"),
-            (json!({"vendor": "openai", "model": "chatgpt-5-Latest"}), "floating: true"),
-            (json!({"vendor": "openai", "model": "m", "script": "x"}), "`script`: vendor `openai`"),
-            (json!({"vendor": "openai", "model": "m", "temperature": 2.5}), "`temperature`: 2.5 is not between 0 and 2"),
-            (json!({"vendor": "openai", "model": "m", "top_p": -1}), "`top_p`"),
-            (json!({"vendor": "openai", "model": "m", "stop": ["a", "b", "c", "d", "e"]}), "at most 4"),
-            (json!({"vendor": "openai", "model": "m", "stop": [""]}), "`stop`"),
-            (json!({"vendor": "openai", "model": "m", "limits": {"concurrency": 0}}), "`limits.concurrency`"),
-            (json!({"vendor": "openai", "model": "m", "retry": {"attempts": 0}}), "`retry.attempts`"),
-            (json!({"vendor": "openai", "model": "m", "timeout": "0s"}), "`timeout`"),
-            (json!({"vendor": "openai", "model": "m", "headers": {"a b": "c"}}), "no name of a header"),
-            (json!({"vendor": "openai", "model": "m", "headers": {"a": "b\nc"}}), "control character"),
-            (json!({"vendor": "openai", "model": "m", "headers": {"Host": "b"}}), "`Host`"),
-            (json!({"vendor": "openai", "model": "m", "api_key": "k", "headers": {"Authorization": "b"}}), "twice"),
-            (json!({"vendor": "compatible", "model": "m"}), "`base_url` is missing"),
-            (json!({"vendor": "compatible", "model": "m", "base_url": "localhost:80"}), "`base_url`"),
-            (json!({"vendor": "compatible", "model": "m", "base_url": "http://u:p@h/v1"}), "user or a password"),
-            (json!({"vendor": "compatible", "model": "m", "base_url": "http://h/v1?k=v"}), "query"),
-            (json!({"vendor": "compatible", "model": "m", "base_url": "http://h/v1/chat/completions/"}), "is added"),
+            (
+                json!({"vendor": "openai", "model": " "}),
+                "`model` is empty",
+            ),
+            (
+                json!({"vendor": "openai", "model": "chatgpt-5-Latest"}),
+                "floating: true",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "script": "x"}),
+                "`script`: vendor `openai`",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "temperature": 2.5}),
+                "`temperature`: 2.5 is not between 0 and 2",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "top_p": -1}),
+                "`top_p`",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "stop": ["a", "b", "c", "d", "e"]}),
+                "at most 4",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "stop": [""]}),
+                "`stop`",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "limits": {"concurrency": 0}}),
+                "`limits.concurrency`",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "retry": {"attempts": 0}}),
+                "`retry.attempts`",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "timeout": "0s"}),
+                "`timeout`",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "headers": {"a b": "c"}}),
+                "no name of a header",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "headers": {"a": "b\nc"}}),
+                "control character",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "headers": {"Host": "b"}}),
+                "`Host`",
+            ),
+            (
+                json!({"vendor": "openai", "model": "m", "api_key": "k", "headers": {"Authorization": "b"}}),
+                "twice",
+            ),
+            (
+                json!({"vendor": "compatible", "model": "m"}),
+                "`base_url` is missing",
+            ),
+            (
+                json!({"vendor": "compatible", "model": "m", "base_url": "localhost:80"}),
+                "`base_url`",
+            ),
+            (
+                json!({"vendor": "compatible", "model": "m", "base_url": "http://u:p@h/v1"}),
+                "user or a password",
+            ),
+            (
+                json!({"vendor": "compatible", "model": "m", "base_url": "http://h/v1?k=v"}),
+                "query",
+            ),
+            (
+                json!({"vendor": "compatible", "model": "m", "base_url": "http://h/v1/chat/completions/"}),
+                "is added",
+            ),
             (json!({"vendor": "scripted"}), "`script` is missing"),
-            (json!({"vendor": "scripted", "script": "x", "seed": 1}), "`seed`: vendor `scripted`"),
+            (
+                json!({"vendor": "scripted", "script": "x", "seed": 1}),
+                "`seed`: vendor `scripted`",
+            ),
         ] {
             let problems = problems(config.clone());
             assert_eq!(problems.len(), 1, "{config}: {problems:?}");

@@ -95,7 +95,9 @@ impl std::fmt::Debug for Built {
 #[non_exhaustive]
 pub enum ConstructError {
     /// A variable is missing: the provider is not available on this machine.
-    #[error("provider `{provider}`: `{key}` wants the environment variable {variable}, which is unset or empty")]
+    #[error(
+        "provider `{provider}`: `{key}` wants the environment variable {variable}, which is unset or empty"
+    )]
     Unset {
         /// The provider.
         provider: String,
@@ -105,7 +107,9 @@ pub enum ConstructError {
         variable: String,
     },
     /// A key is needed for an address that is not the vendor's own, so that the usual variable does not count.
-    #[error("provider `{provider}`: `api_key` is missing: {variable} is sent to the vendor's own address only, and `base_url` names another")]
+    #[error(
+        "provider `{provider}`: `api_key` is missing: {variable} is sent to the vendor's own address only, and `base_url` names another"
+    )]
     KeyForOther {
         /// The provider.
         provider: String,
@@ -125,7 +129,9 @@ pub enum ConstructError {
         reason: String,
     },
     /// A `${` that begins no reference.
-    #[error("provider `{provider}`: `{key}` holds `{text}`: write `${{env:NAME}}` or `${{file:path}}`")]
+    #[error(
+        "provider `{provider}`: `{key}` holds `{text}`: write `${{env:NAME}}` or `${{file:path}}`"
+    )]
     Reference {
         /// The provider.
         provider: String,
@@ -215,7 +221,10 @@ pub fn construct(
         headers.insert("authorization".to_owned(), format!("Bearer {key}"));
     }
     for (header, value) in &headers {
-        if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+        if value
+            .bytes()
+            .any(|byte| byte.is_ascii_control() && byte != b'\t')
+        {
             return Err(invalid(vec![format!(
                 "`{header}`: the value holds a control character"
             )]));
@@ -233,7 +242,9 @@ pub fn construct(
     // From here on the secrets are in the headers alone.
     config.api_key = None;
     config.headers.clear();
-    Ok(Built::Shared(Chat::new(name, config, &base_url, headers, parts)))
+    Ok(Built::Shared(Chat::new(
+        name, config, &base_url, headers, parts,
+    )))
 }
 
 fn scripted(
@@ -242,7 +253,9 @@ fn scripted(
     secrets: &Secrets<'_>,
     parts: &Parts,
 ) -> Result<Built, ConstructError> {
-    let path = secrets.base.join(config.script.as_deref().unwrap_or(Path::new("")));
+    let path = secrets
+        .base
+        .join(config.script.as_deref().unwrap_or(Path::new("")));
     let script = Script::load(&path).map_err(|source| ConstructError::Script {
         provider: name.to_owned(),
         source,

@@ -84,9 +84,8 @@ pub fn load(path: &Path) -> Result<PriceTable, PriceError> {
 pub fn parse(text: &str, path: &Path) -> Result<PriceTable, PriceError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let reader = Reader { text, path };
-    let table = DeTable::parse(text).map_err(|error| {
-        reader.wrong(error.span().unwrap_or(0..0), error.message().to_owned())
-    })?;
+    let table = DeTable::parse(text)
+        .map_err(|error| reader.wrong(error.span().unwrap_or(0..0), error.message().to_owned()))?;
     let mut as_of = None;
     let mut models = BTreeMap::new();
     for (key, value) in table.get_ref() {
@@ -122,7 +121,11 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn wrong(&self, span: Range<usize>, message: String) -> PriceError {
-        let before = self.text.as_bytes().get(..span.start).unwrap_or(self.text.as_bytes());
+        let before = self
+            .text
+            .as_bytes()
+            .get(..span.start)
+            .unwrap_or(self.text.as_bytes());
         PriceError::Entry {
             path: self.path.to_owned(),
             line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
@@ -150,10 +153,12 @@ impl Reader<'_> {
             _ => String::new(),
         };
         let plain = text.len() == 10;
-        text.parse()
-            .ok()
-            .filter(|_| plain)
-            .ok_or_else(|| self.wrong(value.span(), "`as_of` is a day such as \"2026-11-01\"".to_owned()))
+        text.parse().ok().filter(|_| plain).ok_or_else(|| {
+            self.wrong(
+                value.span(),
+                "`as_of` is a day such as \"2026-11-01\"".to_owned(),
+            )
+        })
     }
 
     fn price(
@@ -162,7 +167,10 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Price, PriceError> {
         let entries = value.get_ref().as_table().ok_or_else(|| {
-            let message = format!("the price of `{}` is a table with `input` and `output`", model.get_ref());
+            let message = format!(
+                "the price of `{}` is a table with `input` and `output`",
+                model.get_ref()
+            );
             self.wrong(value.span(), message)
         })?;
         let mut found: BTreeMap<&str, Money> = BTreeMap::new();
@@ -173,7 +181,10 @@ impl Reader<'_> {
         }
         let needed = |key: &str| {
             found.get(key).copied().ok_or_else(|| {
-                self.wrong(model.span(), format!("`{}` has no `{key}` price", model.get_ref()))
+                self.wrong(
+                    model.span(),
+                    format!("`{}` has no `{key}` price", model.get_ref()),
+                )
             })
         };
         Ok(Price {
@@ -197,7 +208,9 @@ impl Reader<'_> {
         };
         let digits = text.trim().trim_start_matches(['+', '-']);
         let plain = digits.starts_with(|first: char| first.is_ascii_digit())
-            && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            && digits
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.');
         let amount: Money = text
             .trim()
             .trim_start_matches('+')
@@ -209,7 +222,9 @@ impl Reader<'_> {
             return Err(wrong("is negative"));
         }
         if amount > Money::new(DEAREST.into()) {
-            return Err(wrong("is more than a million dollars: prices are for a million tokens"));
+            return Err(wrong(
+                "is more than a million dollars: prices are for a million tokens",
+            ));
         }
         Ok(amount)
     }
@@ -221,7 +236,8 @@ mod tests {
     use std::path::Path;
 
     fn check(text: &str) -> Result<String, String> {
-        let table = parse(text, Path::new("prices/mine.toml")).map_err(|error| error.to_string())?;
+        let table =
+            parse(text, Path::new("prices/mine.toml")).map_err(|error| error.to_string())?;
         let models: Vec<String> = table
             .models
             .iter()
@@ -234,7 +250,12 @@ mod tests {
                 )
             })
             .collect();
-        Ok(format!("{} {} {}", table.name, table.as_of, models.join(", ")))
+        Ok(format!(
+            "{} {} {}",
+            table.name,
+            table.as_of,
+            models.join(", ")
+        ))
     }
 
     #[test]
@@ -251,7 +272,10 @@ mod tests {
                 "as_of = \"2026-11-01\"\n[models.m]\ninput = 0.1000000000000000000001\noutput = 1_000.5\ncache_read = 0.01\n",
                 "mine 2026-11-01 m 0.1000000000000000000001 1000.5 Some(Money(0.01))",
             ),
-            ("\u{feff}as_of = \"2026-11-01\"\r\nmodels = {}\r\n", "mine 2026-11-01 "),
+            (
+                "\u{feff}as_of = \"2026-11-01\"\r\nmodels = {}\r\n",
+                "mine 2026-11-01 ",
+            ),
         ] {
             assert_eq!(check(text).as_deref(), Ok(expected), "{text}");
         }
@@ -263,15 +287,33 @@ mod tests {
             format!("as_of = \"2026-11-01\"\n[models.m]\ninput = 1\noutput = 2\n{line}\n")
         };
         for (text, expected) in [
-            (String::new(), "prices/mine.toml: a price table needs a date"),
+            (
+                String::new(),
+                "prices/mine.toml: a price table needs a date",
+            ),
             ("[models]".to_owned(), "needs a date"),
-            ("as_of = \"soon\"".to_owned(), "prices/mine.toml:1: `as_of` is a day"),
+            (
+                "as_of = \"soon\"".to_owned(),
+                "prices/mine.toml:1: `as_of` is a day",
+            ),
             ("as_of = 2026".to_owned(), "`as_of` is a day"),
-            ("as_of = 2026-11-01T00:00:00Z".to_owned(), "`as_of` is a day"),
+            (
+                "as_of = 2026-11-01T00:00:00Z".to_owned(),
+                "`as_of` is a day",
+            ),
             ("as_of = \"2026-13-01\"".to_owned(), "`as_of` is a day"),
-            ("as_of = \"2026-11-01\"\ncurrency = \"EUR\"".to_owned(), "prices/mine.toml:2: unknown key `currency`"),
-            (model("cached_read = 1"), "prices/mine.toml:5: unknown key `cached_read`, did you mean `cache_read`?"),
-            (model("cache_read = -0.1"), "prices/mine.toml:5: `cache_read` is negative"),
+            (
+                "as_of = \"2026-11-01\"\ncurrency = \"EUR\"".to_owned(),
+                "prices/mine.toml:2: unknown key `currency`",
+            ),
+            (
+                model("cached_read = 1"),
+                "prices/mine.toml:5: unknown key `cached_read`, did you mean `cache_read`?",
+            ),
+            (
+                model("cache_read = -0.1"),
+                "prices/mine.toml:5: `cache_read` is negative",
+            ),
             (model("cache_read = \"-1\""), "`cache_read` is negative"),
             (model("cache_read = \"\""), "`cache_read` is dollars"),
             (model("cache_read = \"1,5\""), "`cache_read` is dollars"),
@@ -281,11 +323,23 @@ mod tests {
             (model("cache_read = 0x10"), "`cache_read` is dollars"),
             (model("cache_read = true"), "`cache_read` is dollars"),
             (model("cache_read = 1000001"), "more than a million"),
-            (model("cache_read = 0.00000000000000000000000000000000001"), "`cache_read` is dollars"),
+            (
+                model("cache_read = 0.00000000000000000000000000000000001"),
+                "`cache_read` is dollars",
+            ),
             (model("input = 2"), "prices/mine.toml:5: "),
-            ("as_of = \"2026-11-01\"\n[models.m]\ninput = 1\n".to_owned(), "prices/mine.toml:2: `m` has no `output` price"),
-            ("as_of = \"2026-11-01\"\n[models]\nm = 3\n".to_owned(), "prices/mine.toml:3: the price of `m` is a table"),
-            ("as_of = \"2026-11-01\"\nmodels = 3\n".to_owned(), "`models` is a table"),
+            (
+                "as_of = \"2026-11-01\"\n[models.m]\ninput = 1\n".to_owned(),
+                "prices/mine.toml:2: `m` has no `output` price",
+            ),
+            (
+                "as_of = \"2026-11-01\"\n[models]\nm = 3\n".to_owned(),
+                "prices/mine.toml:3: the price of `m` is a table",
+            ),
+            (
+                "as_of = \"2026-11-01\"\nmodels = 3\n".to_owned(),
+                "`models` is a table",
+            ),
             ("as_of = \n".to_owned(), "prices/mine.toml:1: "),
         ] {
             let error = check(&text).expect_err(&text);
@@ -295,11 +349,19 @@ mod tests {
 
     #[test]
     fn the_rehearsal_prices_load() {
-        let table = load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/prices/scripted.toml")))
-            .expect("a price table");
+        let table = load(Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/prices/scripted.toml"
+        )))
+        .expect("a price table");
         assert_eq!(table.name, "scripted");
         assert!(table.models.contains_key("rehearsal-1"));
-        let error = load(Path::new("no/such.toml")).expect_err("no file").to_string();
-        assert!(error.starts_with("cannot read the price table no/such.toml"), "{error}");
+        let error = load(Path::new("no/such.toml"))
+            .expect_err("no file")
+            .to_string();
+        assert!(
+            error.starts_with("cannot read the price table no/such.toml"),
+            "{error}"
+        );
     }
 }

@@ -1,8 +1,16 @@
 //! The one integration test binary.
 
+#[cfg(test)]
+mod provider;
+#[cfg(test)]
 mod sandbox;
+#[cfg(test)]
 mod store;
+#[cfg(test)]
 mod suite;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod tidy;
+#[cfg(test)]
 mod verify;

@@ -105,7 +105,9 @@ fn assistant(message: &Message, vendor: Vendor) -> Wire<'_> {
                 vendor: theirs,
                 value: Value::Object(fields),
             } if theirs == vendor.as_str() => {
-                let fields = fields.iter().filter(|(key, _)| !OWN_KEYS.contains(&key.as_str()));
+                let fields = fields
+                    .iter()
+                    .filter(|(key, _)| !OWN_KEYS.contains(&key.as_str()));
                 wire.opaque
                     .extend(fields.map(|(key, value)| (key.as_str(), value)));
             }

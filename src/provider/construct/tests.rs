@@ -32,7 +32,8 @@ fn build(config: Value, base: &Path, parts: &Parts) -> Result<Built, ConstructEr
 }
 
 fn local(extra: Value) -> Value {
-    let mut config = json!({"vendor": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1/"});
+    let mut config =
+        json!({"vendor": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1/"});
     for (key, value) in extra.as_object().expect("a map") {
         config[key] = value.clone();
     }
@@ -45,20 +46,44 @@ fn references_are_resolved_and_redacted() {
     #[expect(clippy::disallowed_methods, reason = "a file for the test to find")]
     std::fs::write(folder.path().join("key.txt"), "sk-from-a-file\r\n").expect("written");
     for (config, secret) in [
-        (local(json!({"api_key": "${env:KEY}"})), Some("sk-from-the-environment")),
-        (local(json!({"api_key": "${file:key.txt}"})), Some("sk-from-a-file")),
-        (local(json!({"headers": {"X-Token": "t ${file:key.txt}"}})), Some("sk-from-a-file")),
-        (local(json!({"headers": {"X-Api-Key": "as-it-stands"}})), Some("as-it-stands")),
-        (local(json!({"api_key": "as-it-stands"})), Some("as-it-stands")),
+        (
+            local(json!({"api_key": "${env:KEY}"})),
+            Some("sk-from-the-environment"),
+        ),
+        (
+            local(json!({"api_key": "${file:key.txt}"})),
+            Some("sk-from-a-file"),
+        ),
+        (
+            local(json!({"headers": {"X-Token": "t ${file:key.txt}"}})),
+            Some("sk-from-a-file"),
+        ),
+        (
+            local(json!({"headers": {"X-Api-Key": "as-it-stands"}})),
+            Some("as-it-stands"),
+        ),
+        (
+            local(json!({"api_key": "as-it-stands"})),
+            Some("as-it-stands"),
+        ),
         (local(json!({"base_url": "${env:BASE}"})), None),
-        (json!({"vendor": "openai", "model": "m"}), Some("sk-from-the-environment")),
-        (json!({"vendor": "openai", "model": "m", "base_url": "https://api.openai.com/v1/"}), Some("sk-from-the-environment")),
+        (
+            json!({"vendor": "openai", "model": "m"}),
+            Some("sk-from-the-environment"),
+        ),
+        (
+            json!({"vendor": "openai", "model": "m", "base_url": "https://api.openai.com/v1/"}),
+            Some("sk-from-the-environment"),
+        ),
     ] {
         let parts = parts();
         let built = build(config.clone(), folder.path(), &parts).expect("callable");
         let endpoints = built.endpoints();
-        assert!(endpoints[0].ends_with("/v1/chat/completions"), "{endpoints:?}");
-        for secret in secret {
+        assert!(
+            endpoints[0].ends_with("/v1/chat/completions"),
+            "{endpoints:?}"
+        );
+        if let Some(secret) = secret {
             assert_eq!(parts.redactor.clean(secret), "[redacted]", "{config}");
         }
     }
@@ -68,24 +93,64 @@ fn references_are_resolved_and_redacted() {
 fn what_cannot_be_called_says_why() {
     let folder = tempfile::tempdir().expect("a folder");
     for (config, expected, unavailable) in [
-        (local(json!({"api_key": "${env:NOPE}"})), "provider `p`: `api_key` wants the environment variable NOPE", true),
-        (local(json!({"api_key": "${env:EMPTY}"})), "variable EMPTY, which is unset or empty", true),
-        (local(json!({"api_key": "${file:none.txt}"})), "none.txt", true),
-        (local(json!({"headers": {"X-A": "${env:NOPE}"}})), "`headers.X-A`", true),
-        (local(json!({"api_key": "${env:KEY"})), "`${env:KEY`: write `${env:NAME}`", false),
+        (
+            local(json!({"api_key": "${env:NOPE}"})),
+            "provider `p`: `api_key` wants the environment variable NOPE",
+            true,
+        ),
+        (
+            local(json!({"api_key": "${env:EMPTY}"})),
+            "variable EMPTY, which is unset or empty",
+            true,
+        ),
+        (
+            local(json!({"api_key": "${file:none.txt}"})),
+            "none.txt",
+            true,
+        ),
+        (
+            local(json!({"headers": {"X-A": "${env:NOPE}"}})),
+            "`headers.X-A`",
+            true,
+        ),
+        (
+            local(json!({"api_key": "${env:KEY"})),
+            "`${env:KEY`: write `${env:NAME}`",
+            false,
+        ),
         (local(json!({"api_key": "${KEY}"})), "`${KEY}`", false),
-        (local(json!({"api_key": "${vault:KEY}"})), "`${vault:KEY}`", false),
+        (
+            local(json!({"api_key": "${vault:KEY}"})),
+            "`${vault:KEY}`",
+            false,
+        ),
         (local(json!({"api_key": "${env:}"})), "`${env:}`", false),
-        (local(json!({"headers": {"X-A": "${env:SPLIT}"}})), "control character", false),
-        (local(json!({"base_url": "${env:WITH_PASSWORD}"})), "user or a password", false),
-        (local(json!({"base_url": "${env:KEY}"})), "`base_url`: not a URL", false),
+        (
+            local(json!({"headers": {"X-A": "${env:SPLIT}"}})),
+            "control character",
+            false,
+        ),
+        (
+            local(json!({"base_url": "${env:WITH_PASSWORD}"})),
+            "user or a password",
+            false,
+        ),
+        (
+            local(json!({"base_url": "${env:KEY}"})),
+            "`base_url`: not a URL",
+            false,
+        ),
         (json!({"vendor": "openai"}), "`model` is missing", false),
         (
             json!({"vendor": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}),
             "OPENAI_API_KEY is sent to the vendor's own address only",
             true,
         ),
-        (json!({"vendor": "scripted", "script": "none.yaml"}), "none.yaml", false),
+        (
+            json!({"vendor": "scripted", "script": "none.yaml"}),
+            "none.yaml",
+            false,
+        ),
     ] {
         let error = build(config.clone(), folder.path(), &parts()).expect_err("not callable");
         let text = error.to_string();

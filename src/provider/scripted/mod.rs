@@ -145,7 +145,10 @@ impl Playing {
                 arguments: call.arguments(),
             })
         });
-        let text = turn.text.iter().map(|text| Block::Text { text: text.clone() });
+        let text = turn
+            .text
+            .iter()
+            .map(|text| Block::Text { text: text.clone() });
         let blocks: Vec<Block> = text.chain(calls).collect();
         let finish_reason = match turn.finish.as_deref() {
             None if turn.calls.is_empty() => FinishReason::Stop,
@@ -183,7 +186,10 @@ impl Playing {
 
     fn served(&self) -> String {
         let script = &self.scripted.script;
-        script.model.clone().unwrap_or_else(|| self.scripted.model.to_string())
+        script
+            .model
+            .clone()
+            .unwrap_or_else(|| self.scripted.model.to_string())
     }
 }
 

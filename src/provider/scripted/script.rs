@@ -49,7 +49,6 @@ pub struct Script {
     /// The version of this format: 1.
     #[serde(deserialize_with = "version")]
     #[schemars(range(min = 1, max = 1))]
-    #[expect(dead_code, reason = "it is checked while it is read")]
     version: u64,
     /// The model that is reported as served. Default: the one that the suite asks for.
     #[serde(default)]
@@ -134,7 +133,9 @@ impl TryFrom<RawTurn> for Turn {
         let answers = raw.text.is_some() || !raw.calls.is_empty() || raw.finish.is_some();
         match &raw.error {
             None if !answers => {
-                return Err("a turn without `text`, `calls`, `finish` or `error` says nothing".to_owned());
+                return Err(
+                    "a turn without `text`, `calls`, `finish` or `error` says nothing".to_owned(),
+                );
             }
             Some(error) if error.times.is_some() && !answers => {
                 return Err(
@@ -197,7 +198,9 @@ impl TryFrom<RawCall> for Call {
     fn try_from(raw: RawCall) -> Result<Self, String> {
         let arguments = match (raw.arguments, raw.raw_arguments) {
             (Some(_), Some(_)) => {
-                return Err("`arguments` and `raw_arguments` say the same thing twice: keep one".to_owned());
+                return Err(
+                    "`arguments` and `raw_arguments` say the same thing twice: keep one".to_owned(),
+                );
             }
             (Some(value), None) => Arguments::Json(value),
             (None, Some(text)) => Arguments::parse(&text),
@@ -241,7 +244,10 @@ impl ScriptUsage {
         Usage {
             prompt_tokens: self.prompt_tokens.0,
             completion_tokens: self.completion_tokens.0,
-            total_tokens: self.prompt_tokens.0.saturating_add(self.completion_tokens.0),
+            total_tokens: self
+                .prompt_tokens
+                .0
+                .saturating_add(self.completion_tokens.0),
             cache_read_tokens: count(self.cache_read_tokens),
             cache_write_tokens: count(self.cache_write_tokens),
             reasoning_tokens: count(self.reasoning_tokens),
@@ -377,9 +383,9 @@ impl Script {
 
 /// The message without the place, which stands before it already, and without the drawn snippet.
 fn first_line(error: &serde_yaml::Error) -> String {
-    let plain = error
-        .without_snippet()
-        .render_with_options(serde_yaml::render_options! { snippets: serde_yaml::SnippetMode::Off });
+    let plain = error.without_snippet().render_with_options(
+        serde_yaml::render_options! { snippets: serde_yaml::SnippetMode::Off },
+    );
     let line = plain.lines().next().unwrap_or_default();
     match line.rfind(" at line ") {
         Some(at) => line[..at].to_owned(),

@@ -103,7 +103,11 @@ impl<'a> Assembler<'a> {
     /// The event that stood at the end without the blank line that completes it: taken where it is whole by itself.
     pub(crate) fn unfinished_event(&mut self, name: &str, data: &str) -> Result<(), ProviderError> {
         let whole = data.trim() == "[DONE]" || serde_json::from_str::<Value>(data).is_ok();
-        if whole { self.event(name, data) } else { Ok(()) }
+        if whole {
+            self.event(name, data)
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes an answer that came in one piece.
@@ -111,7 +115,11 @@ impl<'a> Assembler<'a> {
         let answer: Value = serde_json::from_slice(body)
             .map_err(|error| malformed(format!("the answer is no JSON: {error}")))?;
         self.chunk(&answer)?;
-        if answer.get("choices").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+        if answer
+            .get("choices")
+            .and_then(Value::as_array)
+            .is_none_or(Vec::is_empty)
+        {
             return Err(malformed("the answer has no `choices`"));
         }
         self.done = true;
@@ -128,7 +136,10 @@ impl<'a> Assembler<'a> {
             (!text.is_empty()).then(|| one_line(&printable(text), 200))
         };
         self.model = self.model.take().or_else(|| text("model"));
-        self.fingerprint = self.fingerprint.take().or_else(|| text("system_fingerprint"));
+        self.fingerprint = self
+            .fingerprint
+            .take()
+            .or_else(|| text("system_fingerprint"));
         if let Some(usage) = chunk.get("usage").and_then(usage) {
             self.usage = Some(usage);
         }
@@ -136,12 +147,14 @@ impl<'a> Assembler<'a> {
             .get("choices")
             .and_then(Value::as_array)
             .and_then(|choices| {
-                choices.iter().find(|choice| {
-                    choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0
-                })
+                choices
+                    .iter()
+                    .find(|choice| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0)
             });
         let Some(choice) = choice else { return Ok(()) };
-        let delta = ["delta", "message"].iter().find_map(|key| choice.get(key).filter(|delta| delta.is_object()));
+        let delta = ["delta", "message"]
+            .iter()
+            .find_map(|key| choice.get(key).filter(|delta| delta.is_object()));
         if let Some(delta) = delta {
             self.delta(delta)?;
         }
@@ -190,7 +203,9 @@ impl<'a> Assembler<'a> {
             }
         }
         if self.text.len() + self.reasoning_bytes + self.calls.bytes() > LARGEST_ANSWER {
-            return Err(malformed(format!("the answer is larger than {LARGEST_ANSWER} bytes")));
+            return Err(malformed(format!(
+                "the answer is larger than {LARGEST_ANSWER} bytes"
+            )));
         }
         Ok(())
     }
@@ -221,7 +236,8 @@ impl<'a> Assembler<'a> {
             .calls
             .finish(step)
             .ok_or_else(|| malformed("a tool call of the answer has no name"))?;
-        if self.finish.is_none() && self.text.is_empty() && calls.is_empty() && self.usage.is_none() {
+        if self.finish.is_none() && self.text.is_empty() && calls.is_empty() && self.usage.is_none()
+        {
             return Err(malformed("the answer is empty"));
         }
         if matches!(&self.finish, Some(FinishReason::Other(reason)) if reason == "error") {
@@ -305,3 +321,6 @@ fn usage(usage: &Value) -> Option<Usage> {
     };
     read().ok().flatten()
 }
+
+#[cfg(test)]
+mod tests;

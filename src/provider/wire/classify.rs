@@ -15,7 +15,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(7 * 86_400);
 
 /// Words in an error's code, type or message, and what they mean. The first that is found decides.
 const SIGNS: &[(&str, ProviderErrorKind)] = &[
-    ("context_length_exceeded", ProviderErrorKind::ContextOverflow),
+    (
+        "context_length_exceeded",
+        ProviderErrorKind::ContextOverflow,
+    ),
     ("exceed_context_size", ProviderErrorKind::ContextOverflow),
     ("maximum context length", ProviderErrorKind::ContextOverflow),
     ("context window", ProviderErrorKind::ContextOverflow),
@@ -172,28 +175,78 @@ mod tests {
     #[test]
     fn kinds_under_a_status() {
         for (status, body, expected) in [
-            (400, json!({"error": {"code": "context_length_exceeded", "message": "too long"}}), Kind::ContextOverflow),
-            (400, json!({"error": {"type": "exceed_context_size_error", "message": "x"}}), Kind::ContextOverflow),
-            (400, json!({"object": "error", "message": "This model's maximum context length is 4096 tokens"}), Kind::ContextOverflow),
-            (429, json!({"error": {"code": "insufficient_quota", "message": "x"}}), Kind::Auth),
-            (429, json!({"error": {"code": "rate_limit_exceeded", "message": "x"}}), Kind::RateLimited),
-            (400, json!({"error": {"code": "invalid_api_key", "message": "x"}}), Kind::Auth),
-            (500, json!({"error": {"message": "invalid_request happened inside"}}), Kind::Server),
-            (404, json!({"error": {"code": "model_not_found", "message": "x"}}), Kind::Request),
+            (
+                400,
+                json!({"error": {"code": "context_length_exceeded", "message": "too long"}}),
+                Kind::ContextOverflow,
+            ),
+            (
+                400,
+                json!({"error": {"type": "exceed_context_size_error", "message": "x"}}),
+                Kind::ContextOverflow,
+            ),
+            (
+                400,
+                json!({"object": "error", "message": "This model's maximum context length is 4096 tokens"}),
+                Kind::ContextOverflow,
+            ),
+            (
+                429,
+                json!({"error": {"code": "insufficient_quota", "message": "x"}}),
+                Kind::Auth,
+            ),
+            (
+                429,
+                json!({"error": {"code": "rate_limit_exceeded", "message": "x"}}),
+                Kind::RateLimited,
+            ),
+            (
+                400,
+                json!({"error": {"code": "invalid_api_key", "message": "x"}}),
+                Kind::Auth,
+            ),
+            (
+                500,
+                json!({"error": {"message": "invalid_request happened inside"}}),
+                Kind::Server,
+            ),
+            (
+                404,
+                json!({"error": {"code": "model_not_found", "message": "x"}}),
+                Kind::Request,
+            ),
             (503, json!({"error": "down"}), Kind::Overloaded),
         ] {
-            let error = Described::read(&body).expect("an error").with_status(status);
-            assert_eq!((error.kind, error.status), (expected, Some(status)), "{body}");
+            let error = Described::read(&body)
+                .expect("an error")
+                .with_status(status);
+            assert_eq!(
+                (error.kind, error.status),
+                (expected, Some(status)),
+                "{body}"
+            );
         }
     }
 
     #[test]
     fn kinds_in_a_stream() {
         for (body, expected) in [
-            (json!({"error": {"code": 502, "message": "x"}}), Kind::Server),
-            (json!({"error": {"code": "529", "message": "x"}}), Kind::Overloaded),
-            (json!({"error": {"type": "overloaded_error", "message": "x"}}), Kind::Overloaded),
-            (json!({"error": {"code": "rate_limit_exceeded"}}), Kind::RateLimited),
+            (
+                json!({"error": {"code": 502, "message": "x"}}),
+                Kind::Server,
+            ),
+            (
+                json!({"error": {"code": "529", "message": "x"}}),
+                Kind::Overloaded,
+            ),
+            (
+                json!({"error": {"type": "overloaded_error", "message": "x"}}),
+                Kind::Overloaded,
+            ),
+            (
+                json!({"error": {"code": "rate_limit_exceeded"}}),
+                Kind::RateLimited,
+            ),
             (json!({"error": "boom"}), Kind::Server),
             (json!({"error": {}}), Kind::Server),
             (json!({"error": [1, 2]}), Kind::Server),
@@ -211,7 +264,11 @@ mod tests {
     fn no_secret_survives_folding() {
         let redactor = Redactor::default();
         redactor.add("sk-123456789");
-        for text in ["key sk-123456789!", "key sk-123\u{7}456789!", "key sk-\u{1b}[1m123456789"] {
+        for text in [
+            "key sk-123456789!",
+            "key sk-123\u{7}456789!",
+            "key sk-\u{1b}[1m123456789",
+        ] {
             let shown = presentable(text, &redactor);
             assert!(shown.contains("[redacted]"), "{shown}");
         }
@@ -223,19 +280,39 @@ mod tests {
         let now: Timestamp = "2026-11-01T12:00:00Z".parse().expect("a time");
         let at = |headers: &'static [(&'static str, &'static str)]| {
             retry_after(
-                move |name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value),
+                move |name| {
+                    headers
+                        .iter()
+                        .find(|(key, _)| *key == name)
+                        .map(|(_, value)| *value)
+                },
                 now,
             )
         };
         let seconds = Duration::from_secs;
         assert_eq!(at(&[]), None);
         assert_eq!(at(&[("retry-after", "2")]), Some(seconds(2)));
-        assert_eq!(at(&[("retry-after", " 1.5 ")]), Some(Duration::from_millis(1_500)));
-        assert_eq!(at(&[("retry-after", "9"), ("retry-after-ms", "250")]), Some(Duration::from_millis(250)));
-        assert_eq!(at(&[("retry-after", "Sun, 01 Nov 2026 12:00:30 GMT")]), Some(seconds(30)));
-        assert_eq!(at(&[("retry-after", "Sun, 01 Nov 2026 11:00:00 GMT")]), Some(seconds(0)));
         assert_eq!(
-            at(&[("retry-after", "Sun, 01 Nov 2026 12:00:30 GMT"), ("date", "Sun, 01 Nov 2026 12:00:20 GMT")]),
+            at(&[("retry-after", " 1.5 ")]),
+            Some(Duration::from_millis(1_500))
+        );
+        assert_eq!(
+            at(&[("retry-after", "9"), ("retry-after-ms", "250")]),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(
+            at(&[("retry-after", "Sun, 01 Nov 2026 12:00:30 GMT")]),
+            Some(seconds(30))
+        );
+        assert_eq!(
+            at(&[("retry-after", "Sun, 01 Nov 2026 11:00:00 GMT")]),
+            Some(seconds(0))
+        );
+        assert_eq!(
+            at(&[
+                ("retry-after", "Sun, 01 Nov 2026 12:00:30 GMT"),
+                ("date", "Sun, 01 Nov 2026 12:00:20 GMT")
+            ]),
             Some(seconds(10))
         );
         for odd in ["-1", "soon", "NaN", "inf", ""] {

@@ -114,7 +114,9 @@ impl Reader {
         }
         if let Some(body) = &mut self.whole {
             if body.len() + chunk.len() > LARGEST_BODY {
-                return Err(malformed(format!("the answer is larger than {LARGEST_BODY} bytes")));
+                return Err(malformed(format!(
+                    "the answer is larger than {LARGEST_BODY} bytes"
+                )));
             }
             body.extend_from_slice(chunk);
             return Ok(());
@@ -136,7 +138,10 @@ impl Reader {
             assembler.unfinished_event(&event.name, &event.data)?;
         }
         if !assembler.has_events() {
-            let kind = response.headers().get("content-type").unwrap_or("no content type");
+            let kind = response
+                .headers()
+                .get("content-type")
+                .unwrap_or("no content type");
             let body = String::from_utf8_lossy(&self.head);
             return Err(malformed(if body.trim().is_empty() {
                 format!("the answer is empty ({kind})")

@@ -257,7 +257,9 @@ mod tests {
         assert_eq!(last, Some(event("", "c", "")));
 
         let mut parser = Parser::default();
-        parser.push(b"retry: 250\nretry: soon\nretry: 99999999999999999999999\n").expect("small");
+        parser
+            .push(b"retry: 250\nretry: soon\nretry: 99999999999999999999999\n")
+            .expect("small");
         assert_eq!(parser.retry_ms(), None);
         parser.push(b"retry: 250\n").expect("small");
         assert_eq!(parser.retry_ms(), Some(250));

@@ -48,7 +48,11 @@ impl Calls {
     pub(super) fn push(&mut self, fragment: &Value) -> bool {
         let function = fragment.get("function").unwrap_or(fragment);
         let text = |value: &'_ Value, key: &str| -> String {
-            value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+            value
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
         };
         let (id, name) = (text(fragment, "id"), text(function, "name"));
         let fragment = Fragment {
@@ -84,7 +88,9 @@ impl Calls {
         let candidate = if !fragment.id.is_empty() {
             let same = last(&|call| {
                 call.id == fragment.id
-                    && (fragment.index.is_none() || call.index.is_none() || call.index == fragment.index)
+                    && (fragment.index.is_none()
+                        || call.index.is_none()
+                        || call.index == fragment.index)
             });
             // An id that nobody has may be the late id of a call that began without one.
             same.or_else(|| last(&|call| call.id.is_empty() && call.index == fragment.index))
@@ -93,7 +99,9 @@ impl Calls {
         } else {
             self.calls.len().checked_sub(1)
         }?;
-        self.calls[candidate].goes_on_with(fragment).then_some(candidate)
+        self.calls[candidate]
+            .goes_on_with(fragment)
+            .then_some(candidate)
     }
 
     /// The calls, each with an id that is its own. `None` where one has no name.
@@ -259,17 +267,27 @@ mod tests {
         let table: &[(&str, &[Value], &[&str])] = &[
             (
                 "every call has number 0 and an id",
-                &[part(Some(0), "a", "read", "{}"), part(Some(0), "b", "read", "{\"p\":1}")],
+                &[
+                    part(Some(0), "a", "read", "{}"),
+                    part(Some(0), "b", "read", "{\"p\":1}"),
+                ],
                 &["a read {}", "b read {\"p\":1}"],
             ),
             (
                 "every call has number 0 and no id",
-                &[part(Some(0), "", "read", "{}"), part(Some(0), "", "read", "{\"p\":1}")],
+                &[
+                    part(Some(0), "", "read", "{}"),
+                    part(Some(0), "", "read", "{\"p\":1}"),
+                ],
                 &["call_3_1 read {}", "call_3_2 read {\"p\":1}"],
             ),
             (
                 "no number, ids at the beginning",
-                &[part(None, "a", "read", "{\"p\""), part(None, "", "", ":1}"), part(None, "b", "write", "{}")],
+                &[
+                    part(None, "a", "read", "{\"p\""),
+                    part(None, "", "", ":1}"),
+                    part(None, "b", "write", "{}"),
+                ],
                 &["a read {\"p\":1}", "b write {}"],
             ),
             (
@@ -284,49 +302,81 @@ mod tests {
             ),
             (
                 "neither number nor id",
-                &[part(None, "", "read", "{\"p\":1}"), part(None, "", "write", "{}")],
+                &[
+                    part(None, "", "read", "{\"p\":1}"),
+                    part(None, "", "write", "{}"),
+                ],
                 &["call_3_1 read {\"p\":1}", "call_3_2 write {}"],
             ),
             (
                 "the name in every fragment",
-                &[part(Some(0), "a", "read", "{\"p\""), part(Some(0), "a", "read", ":1}")],
+                &[
+                    part(Some(0), "a", "read", "{\"p\""),
+                    part(Some(0), "a", "read", ":1}"),
+                ],
                 &["a read {\"p\":1}"],
             ),
             (
                 "the name in every fragment, without an id",
-                &[part(Some(0), "", "read", "{\"p\""), part(Some(0), "", "read", ":1}")],
+                &[
+                    part(Some(0), "", "read", "{\"p\""),
+                    part(Some(0), "", "read", ":1}"),
+                ],
                 &["call_3_1 read {\"p\":1}"],
             ),
             (
                 "a name in two parts",
-                &[part(Some(0), "a", "read_", ""), part(Some(0), "", "file", "{}")],
+                &[
+                    part(Some(0), "a", "read_", ""),
+                    part(Some(0), "", "file", "{}"),
+                ],
                 &["a read_file {}"],
             ),
             (
                 "the id comes late",
-                &[part(Some(0), "", "read", "{\"p\""), part(Some(0), "a", "", ":1}")],
+                &[
+                    part(Some(0), "", "read", "{\"p\""),
+                    part(Some(0), "a", "", ":1}"),
+                ],
                 &["a read {\"p\":1}"],
             ),
             (
                 "one id for two numbers",
-                &[part(Some(0), "a", "read", "{}"), part(Some(1), "a", "read", "{}")],
+                &[
+                    part(Some(0), "a", "read", "{}"),
+                    part(Some(1), "a", "read", "{}"),
+                ],
                 &["a read {}", "call_3_2 read {}"],
             ),
-            ("no arguments at all", &[json!({"index": 0, "id": "a", "function": {"name": "list"}})], &["a list {}"]),
+            (
+                "no arguments at all",
+                &[json!({"index": 0, "id": "a", "function": {"name": "list"}})],
+                &["a list {}"],
+            ),
             (
                 "arguments as a value",
                 &[json!({"id": "a", "function": {"name": "list", "arguments": {"p": 1}}})],
                 &["a list {\"p\":1}"],
             ),
-            ("cut off", &[part(Some(0), "a", "read", "{\"p\": \"sr")], &["a read invalid {\"p\": \"sr"]),
+            (
+                "cut off",
+                &[part(Some(0), "a", "read", "{\"p\": \"sr")],
+                &["a read invalid {\"p\": \"sr"],
+            ),
             (
                 "a bracket within a text completes nothing",
-                &[part(Some(0), "", "read", "{\"p\":\"}\\\"}"), part(Some(0), "", "read", "\"}")],
+                &[
+                    part(Some(0), "", "read", "{\"p\":\"}\\\"}"),
+                    part(Some(0), "", "read", "\"}"),
+                ],
                 &["call_3_1 read {\"p\":\"}\\\"}\"}"],
             ),
             (
                 "numbers of any size are names, not positions",
-                &[part(Some(u64::MAX), "a", "read", "{}"), part(Some(7), "b", "read", "{}")],
+                &[
+                    part(Some(u64::MAX), "a", "read", "{}"),
+                    part(Some(7), "b", "read", "{}"),
+                ],
                 &["a read {}", "b read {}"],
             ),
         ];
@@ -348,7 +398,13 @@ mod tests {
         assert!(!calls.push(&part(Some(100_000), "", "read", "")));
 
         let mut calls = Calls::default();
-        for odd in [json!(null), json!(7), json!([]), json!("x"), json!({"index": -1})] {
+        for odd in [
+            json!(null),
+            json!(7),
+            json!([]),
+            json!("x"),
+            json!({"index": -1}),
+        ] {
             calls.push(&odd);
         }
         assert!(calls.finish(1).is_none());

@@ -197,7 +197,10 @@ mod tests {
 
     fn throttle(limits: LimitsConfig) -> (Throttle, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::default());
-        (Throttle::new(limits, Arc::clone(&clock) as Arc<dyn Clock>), clock)
+        (
+            Throttle::new(limits, Arc::clone(&clock) as Arc<dyn Clock>),
+            clock,
+        )
     }
 
     fn used(tokens: u64) -> Usage {

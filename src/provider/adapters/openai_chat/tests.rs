@@ -71,7 +71,12 @@ fn a_whole_conversation() {
         ]),
         Message {
             role: crate::domain::Role::User,
-            blocks: vec![text("Go on."), result("a", "fn main"), result("b", "no JSON"), text("Soon.")],
+            blocks: vec![
+                text("Go on."),
+                result("a", "fn main"),
+                result("b", "no JSON"),
+                text("Soon."),
+            ],
         },
         Message::assistant(vec![call("c", Arguments::parse(""))]),
         Message {
@@ -85,8 +90,103 @@ fn a_whole_conversation() {
         description: "Reads a file.".to_owned(),
         parameters: json!({"type": "object"}),
     }];
-    let config = config(json!({"vendor": "compatible", "max_output_tokens": "8k", "stop": ["END"]}));
-    insta::assert_json_snapshot!(sent(&config, &request(&messages, &tools)), @"");
+    let config =
+        config(json!({"vendor": "compatible", "max_output_tokens": "8k", "stop": ["END"]}));
+    insta::assert_json_snapshot!(sent(&config, &request(&messages, &tools)), @r#"
+{
+  "max_tokens": 8000,
+  "messages": [
+    {
+      "content": "You are careful.",
+      "role": "system"
+    },
+    {
+      "content": "Fix it.",
+      "role": "user"
+    },
+    {
+      "content": "I will look.",
+      "reasoning_content": "hm",
+      "role": "assistant",
+      "tool_calls": [
+        {
+          "function": {
+            "arguments": "{\"path\":\"src/lib.rs\"}",
+            "name": "read_file"
+          },
+          "id": "a",
+          "type": "function"
+        },
+        {
+          "function": {
+            "arguments": "{\"path\": ",
+            "name": "read_file"
+          },
+          "id": "b",
+          "type": "function"
+        }
+      ]
+    },
+    {
+      "content": "fn main",
+      "role": "tool",
+      "tool_call_id": "a"
+    },
+    {
+      "content": "no JSON",
+      "role": "tool",
+      "tool_call_id": "b"
+    },
+    {
+      "content": "Go on.\n\nSoon.",
+      "role": "user"
+    },
+    {
+      "content": null,
+      "role": "assistant",
+      "tool_calls": [
+        {
+          "function": {
+            "arguments": "{}",
+            "name": "read_file"
+          },
+          "id": "c",
+          "type": "function"
+        }
+      ]
+    },
+    {
+      "content": "",
+      "role": "tool",
+      "tool_call_id": "c"
+    },
+    {
+      "content": "",
+      "role": "assistant"
+    }
+  ],
+  "model": "m-1",
+  "stop": [
+    "END"
+  ],
+  "stream": true,
+  "stream_options": {
+    "include_usage": true
+  },
+  "tools": [
+    {
+      "function": {
+        "description": "Reads a file.",
+        "name": "read_file",
+        "parameters": {
+          "type": "object"
+        }
+      },
+      "type": "function"
+    }
+  ]
+}
+"#);
 }
 
 #[test]
@@ -95,7 +195,29 @@ fn every_knob() {
         "vendor": "openai", "model": "m", "max_output_tokens": 100, "temperature": 0.25, "top_p": 0.9, "seed": 7,
     }));
     let messages = [Message::user("Hello.")];
-    insta::assert_json_snapshot!(sent(&config, &request(&messages, &[])), @"");
+    insta::assert_json_snapshot!(sent(&config, &request(&messages, &[])), @r#"
+{
+  "max_completion_tokens": 100,
+  "messages": [
+    {
+      "content": "You are careful.",
+      "role": "system"
+    },
+    {
+      "content": "Hello.",
+      "role": "user"
+    }
+  ],
+  "model": "m-1",
+  "seed": 7,
+  "stream": true,
+  "stream_options": {
+    "include_usage": true
+  },
+  "temperature": 0.25,
+  "top_p": 0.9
+}
+"#);
 }
 
 #[test]
@@ -129,6 +251,9 @@ fn equal_requests_are_equal_bytes_and_the_prefix_stays() {
     assert_eq!(first, body(&config, "m", &request(&messages, &[])));
     messages.push(Message::user("c"));
     let second = body(&config, "m", &request(&messages, &[]));
-    let prefix = first.windows(2).position(|pair| pair == b"}]").expect("the end of the messages");
+    let prefix = first
+        .windows(2)
+        .position(|pair| pair == b"}]")
+        .expect("the end of the messages");
     assert_eq!(first[..prefix], second[..prefix]);
 }
