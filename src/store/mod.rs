@@ -50,7 +50,7 @@ use read::Reader;
 use writer::{Job, Writer};
 
 /// A trace that is open for writing. Clones write the same trace; when the last one goes, or one is closed, everything that
-/// was handed over is stored and the trace is a single file.
+/// was handed over is stored and the trace is a single file. Dropping the last one waits for that.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,

@@ -166,15 +166,21 @@ fn open_writing(
     migrate(&transaction, version, SCHEMA_VERSION).map_err(database)?;
     refresh_views(&transaction).map_err(database)?;
     transaction.commit().map_err(database)?;
-    settle(&connection, durability).map_err(database)?;
-    let last_run = connection
-        .query_row("SELECT coalesce(max(id), 0) FROM run", [], |row| row.get(0))
-        .map_err(database)?;
-    Ok(Opened {
-        connection,
-        lease,
-        last_run,
-    })
+    let settled = settle(&connection, durability).and_then(|()| {
+        connection.query_row("SELECT coalesce(max(id), 0) FROM run", [], |row| row.get(0))
+    });
+    match settled {
+        Ok(last_run) => Ok(Opened {
+            connection,
+            lease,
+            last_run,
+        }),
+        Err(error) => {
+            // The next one to come must not wait for a writer that never was.
+            drop(lease.release(&connection));
+            Err(database(error))
+        }
+    }
 }
 
 fn migrate(connection: &Connection, from: u32, to: u32) -> rusqlite::Result<()> {
@@ -285,15 +291,19 @@ pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreError> {
 /// The path as a `file:` address.
 fn uri(path: &Path) -> String {
     use std::fmt::Write as _;
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
     let mut uri = "file:".to_owned();
-    // A drive's letter is no host.
-    if path.is_absolute() && !path.has_root() || path.to_string_lossy().contains(":\\") {
+    // What follows two slashes would be read as a host, and so would a drive's letter.
+    if bytes.len() > 1 && bytes.iter().take(2).all(is_separator) {
+        uri.push_str("//");
+    } else if path.is_absolute() && !bytes.first().is_some_and(is_separator) {
         uri.push('/');
     }
-    for &byte in path.as_os_str().as_encoded_bytes() {
+    for &byte in bytes {
         match byte {
-            b'\\' if std::path::MAIN_SEPARATOR == '\\' => uri.push('/'),
-            b'/' | b'-' | b'_' | b'.' | b':' => uri.push(char::from(byte)),
+            byte if is_separator(&byte) => uri.push('/'),
+            b'-' | b'_' | b'.' | b':' => uri.push(char::from(byte)),
             byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
             byte => write!(uri, "%{byte:02X}").expect("writing into a string cannot fail"),
         }

@@ -55,6 +55,9 @@ impl Writer {
                     .then(|| jobs.try_recv().ok())
                     .flatten();
             }
+            if group.is_empty() {
+                continue;
+            }
             let requests: Vec<&Request> = group.iter().map(|(request, _)| request).collect();
             let results = self.write_group(&requests);
             for ((_, answer), result) in group.drain(..).zip(results) {
@@ -71,13 +74,16 @@ impl Writer {
     /// Applies all requests in one transaction. Where that fails, each gets a transaction of its own, so that one bad
     /// request costs its neighbours nothing but time.
     pub(super) fn write_group(&mut self, requests: &[&Request]) -> Vec<Result<(), StoreError>> {
-        if requests.len() > 1 && self.write_together(requests).is_ok() {
-            return requests.iter().map(|_| Ok(())).collect();
+        let together = self.write_together(requests);
+        match &together {
+            // Where somebody else writes, the wait would be the same for each.
+            Ok(()) | Err(StoreError::Busy { .. }) => vec![together; requests.len()],
+            Err(_) if requests.len() == 1 => vec![together],
+            Err(_) => requests
+                .iter()
+                .map(|request| self.write_together(&[request]))
+                .collect(),
         }
-        requests
-            .iter()
-            .map(|request| self.write_together(&[request]))
-            .collect()
     }
 
     fn write_together(&mut self, requests: &[&Request]) -> Result<(), StoreError> {

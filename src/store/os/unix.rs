@@ -30,7 +30,10 @@ pub(in crate::store) fn is_alive(pid: u32) -> bool {
         return false;
     }
     let exists = !matches!(kill(Pid::from_raw(raw), None), Err(Errno::ESRCH));
-    exists && !stat(pid).is_some_and(|fields| fields.first().is_some_and(|state| state == "Z"))
+    let reaped_soon = stat(pid)
+        .and_then(|fields| fields.first().map(|state| state == "Z"))
+        .unwrap_or(false);
+    exists && !reaped_soon
 }
 
 /// Something that tells two processes of the same number apart: the moment of its start and of the machine's.

@@ -491,3 +491,48 @@ async fn what_is_only_about_to_happen_is_not_stored() {
         Err(StoreError::UnknownCase { .. })
     ));
 }
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_the_process_is_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.db");
+    let store = Store::create(&path, Redactor::default()).expect("a new trace");
+    two_attempts(&store).await;
+    // What a killed process leaves behind: both files as they are, and a lease that nobody holds.
+    let left = folder.path().join("left.db");
+    for end in ["", "-wal"] {
+        let name = |path: &std::path::Path| format!("{}{end}", path.display());
+        std::fs::copy(name(&path), name(&left)).expect("a copy");
+    }
+    rusqlite::Connection::open(&left)
+        .and_then(|connection| connection.execute("UPDATE lease SET token = 'of the dead'", []))
+        .expect("a lease");
+    let resumed = Store::open(&left, Redactor::default()).expect("the trace");
+    assert_eq!(
+        resumed.case_progress().expect("progress"),
+        store.case_progress().expect("progress")
+    );
+    let sql = "SELECT * FROM v_event ORDER BY id";
+    assert_eq!(rows(&resumed, sql), rows(&store, sql));
+    assert_eq!(resumed.next_run_id(), store.next_run_id());
+}
+
+#[tokio::test]
+async fn many_at_once_all_get_their_answer() {
+    let store = Store::memory().expect("a trace");
+    let id = store.next_run_id();
+    store.start_run(run(id, None)).await.expect("a run");
+    let answers = futures_util::future::join_all((0..1_000).map(|number| {
+        // Every tenth speaks of a run that never began.
+        let run = if number % 10 == 0 { RunId(99) } else { id };
+        store.commit(commit(None, Some(run), number, step()))
+    }))
+    .await;
+    for (number, answer) in answers.iter().enumerate() {
+        assert_eq!(answer.is_err(), number % 10 == 0, "{number}: {answer:?}");
+    }
+    assert_eq!(
+        rows(&store, "SELECT count(*), max(step) FROM v_step"),
+        ["900|999"]
+    );
+}
