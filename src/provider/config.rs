@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Size, Span};
+use crate::domain::RetryPolicy;
 
 /// Whose wire format a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -114,4 +115,16 @@ pub struct RetryConfig {
     /// The longest wait before any attempt. Default: 30s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Span>,
+}
+
+impl RetryConfig {
+    /// What is said here, over what holds where nothing is said.
+    #[must_use]
+    pub fn over(self, otherwise: RetryPolicy) -> RetryPolicy {
+        RetryPolicy {
+            attempts: self.attempts.unwrap_or(otherwise.attempts),
+            base: self.base.map_or(otherwise.base, |span| span.0),
+            max: self.max.map_or(otherwise.max, |span| span.0),
+        }
+    }
 }

@@ -240,6 +240,8 @@ async fn silence_ends_the_call() {
             "{what}: {failure}"
         );
     }
+    // Long enough for an answer that is sent at once to arrive on a busy machine.
+    let short = json!({"idle_timeout": "500ms"});
     // The status is known: that the reason never comes changes nothing.
     let failure = call_with(Reply::status(503).stall(), &short)
         .await
@@ -317,6 +319,22 @@ async fn no_error_repeats_the_key() {
         );
         assert!(!shown.contains(&KEY[..12]), "{shown}");
     }
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_not_spoken_to_in_the_clear() {
+    let server = Server::start([says("hi")]).await;
+    let url = server.base_url().replace("http:", "https:");
+    let (provider, _) = provider(&server, &json!({"base_url": url}));
+    let failure = ask(&*provider, &Heard::default())
+        .await
+        .expect_err("no answer");
+    // A machine without any certificate says so instead.
+    assert!(
+        matches!(failure.kind, Kind::Transport | Kind::Request),
+        "{failure}"
+    );
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]

@@ -45,9 +45,8 @@ fn text(text: &str) -> Block {
     }
 }
 
-#[test]
-fn a_whole_conversation() {
-    let messages = [
+fn conversation() -> Vec<Message> {
+    vec![
         Message::user("Fix it."),
         Message::assistant(vec![
             Block::Opaque {
@@ -84,7 +83,12 @@ fn a_whole_conversation() {
             blocks: vec![result("c", "")],
         },
         Message::assistant(vec![]),
-    ];
+    ]
+}
+
+#[test]
+fn a_whole_conversation() {
+    let messages = conversation();
     let tools = [ToolSpec {
         name: "read_file".to_owned(),
         description: "Reads a file.".to_owned(),
