@@ -3,3 +3,4 @@
 pub mod base;
 pub mod domain;
 pub mod provider;
+pub mod report;
