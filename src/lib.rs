@@ -4,3 +4,4 @@ pub mod base;
 pub mod domain;
 pub mod provider;
 pub mod report;
+pub mod store;
