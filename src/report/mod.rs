@@ -41,8 +41,8 @@ pub enum ReportError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
-    /// The trace has no batch: it was begun and nothing was planned in it.
-    #[error("the trace holds no batch: it ended before the plan was written")]
+    /// The trace has no batch: nothing was planned in it, or it holds bare runs alone.
+    #[error("the trace holds no batch, and reports are of batches")]
     NoBatch,
     /// A user's own SQL does more than read, or is no query at all.
     #[error("the SQL is not one query that only reads: write one SELECT over the views")]
@@ -125,5 +125,3 @@ pub fn render(
     }
 }
 
-#[cfg(test)]
-mod tests;

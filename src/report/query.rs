@@ -20,10 +20,7 @@ macro_rules! section {
 /// # Errors
 /// Where the connection is not one to a trace or cannot take a temporary view.
 pub fn prepare(conn: &Connection) -> Result<(), ReportError> {
-    let at = |source| ReportError::Query {
-        section: "v_spend.sql".to_owned(),
-        source,
-    };
+    let at = failure("v_spend.sql");
     functions::register(conn).map_err(at)?;
     let store: i64 = conn
         .query_row("PRAGMA temp_store", [], |row| row.get(0))
@@ -33,27 +30,52 @@ pub fn prepare(conn: &Connection) -> Result<(), ReportError> {
         conn.execute_batch("PRAGMA temp_store = MEMORY")
             .map_err(at)?;
     }
-    conn.execute_batch(include_str!("../../reports/v_spend.sql"))
-        .map_err(at)
+    query_only(conn, false, || {
+        conn.execute_batch(include_str!("../../reports/v_spend.sql"))
+            .map_err(at)
+    })
 }
 
 /// Reads everything that a report shows, from one snapshot of the trace. [`prepare`] is part of it.
 ///
 /// # Errors
-/// Where the connection is not one to a trace, or a view lacks a column.
+/// Where the connection is not one to a trace, a view lacks a column, or a transaction is open on the connection.
 pub fn load(conn: &Connection) -> Result<Report, ReportError> {
     prepare(conn)?;
-    let at = |source| ReportError::Query {
-        section: "materialise.sql".to_owned(),
-        source,
-    };
-    // The copies in memory live as long as the transaction, and going back on it takes them away again.
-    let snapshot = conn.unchecked_transaction().map_err(at)?;
-    conn.execute_batch(include_str!("../../reports/materialise.sql"))
+    let at = failure("materialise.sql");
+    query_only(conn, false, || {
+        // The copies in memory live as long as the transaction: going back on it brings the views back.
+        let snapshot = conn.unchecked_transaction().map_err(at)?;
+        conn.execute_batch(include_str!("../../reports/materialise.sql"))
+            .map_err(at)?;
+        let report = sections(conn)?;
+        snapshot.rollback().map_err(at)?;
+        Ok(report)
+    })
+}
+
+/// Does something while the connection does or does not refuse to write, and restores what it did before.
+fn query_only<T>(
+    conn: &Connection,
+    on: bool,
+    work: impl FnOnce() -> Result<T, ReportError>,
+) -> Result<T, ReportError> {
+    let at = failure("PRAGMA query_only");
+    let before: bool = conn
+        .query_row("PRAGMA query_only", [], |row| row.get(0))
         .map_err(at)?;
-    let report = sections(conn)?;
-    snapshot.rollback().map_err(at)?;
-    Ok(report)
+    conn.pragma_update(None, "query_only", on).map_err(at)?;
+    let done = work();
+    conn.pragma_update(None, "query_only", before).map_err(at)?;
+    done
+}
+
+/// What an error of SQLite becomes, by what was read.
+fn failure(section: &str) -> impl Fn(rusqlite::Error) -> ReportError + Copy {
+    move |source| ReportError::Query {
+        section: section.to_owned(),
+        source,
+    }
 }
 
 fn sections(conn: &Connection) -> Result<Report, ReportError> {
@@ -108,10 +130,7 @@ pub(crate) fn read_with<T: FromRow>(
     sql: &str,
     parameters: impl rusqlite::Params,
 ) -> Result<Vec<T>, ReportError> {
-    let at = |source| ReportError::Query {
-        section: section.to_owned(),
-        source,
-    };
+    let at = failure(section);
     let mut statement = conn.prepare(sql).map_err(at)?;
     statement
         .query_map(parameters, |row| T::from_row(row))
@@ -134,17 +153,11 @@ pub struct Table {
 /// Where the text is not exactly one statement that reads, or where SQLite rejects it.
 pub fn run_sql(conn: &Connection, sql: &str) -> Result<Table, ReportError> {
     prepare(conn)?;
-    let at = |source| ReportError::Query {
-        section: "the query".to_owned(),
-        source,
-    };
-    conn.execute_batch("PRAGMA query_only = ON").map_err(at)?;
-    let answer = conn
-        .prepare(sql)
-        .map_err(at)
-        .and_then(|statement| answer(statement, sql));
-    conn.execute_batch("PRAGMA query_only = OFF").map_err(at)?;
-    answer
+    query_only(conn, true, || {
+        conn.prepare(sql)
+            .map_err(failure("the query"))
+            .and_then(|statement| answer(statement, sql))
+    })
 }
 
 fn answer(mut statement: Statement<'_>, sql: &str) -> Result<Table, ReportError> {
@@ -152,10 +165,7 @@ fn answer(mut statement: Statement<'_>, sql: &str) -> Result<Table, ReportError>
     if !statement.readonly() || statement.column_count() == 0 || is_pragma(sql) {
         return Err(ReportError::NotAQuery);
     }
-    let at = |source| ReportError::Query {
-        section: "the query".to_owned(),
-        source,
-    };
+    let at = failure("the query");
     let columns: Vec<String> = statement
         .column_names()
         .into_iter()
