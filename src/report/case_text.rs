@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::case_view::{CallFacts, CaseFacts, CaseView, StepView, ToolView};
-use super::{ReportError, json, words};
+use super::words::{self, push};
+use super::{ReportError, json};
 use crate::base::one_line;
 
 /// Lines of one block of an overview.
@@ -47,10 +48,10 @@ pub fn render_case(view: &CaseView) -> String {
     };
     head(view, &mut out);
     if view.only_step.is_none() {
-        for setup in view.setup.iter() {
+        for setup in &view.setup {
             let word = if setup.ok { "ok" } else { "failed" };
             let reason = setup.reason.as_deref().unwrap_or_default();
-            heading(&mut out, &format!("setup {}: {word}  {reason}", setup.name));
+            heading(&mut out, &format!("setup {}: {word}, {reason}", setup.name));
             if !setup.ok {
                 quote(&mut out, setup.output.as_deref().unwrap_or_default(), lines);
             }
@@ -74,7 +75,7 @@ pub fn render_case(view: &CaseView) -> String {
 fn head(view: &CaseView, out: &mut String) {
     let case = &view.case;
     let attempts = case.attempts.unwrap_or(0);
-    out.push_str(&format!("{}\n", case.case_id));
+    push!(out, "{}\n", case.case_id);
     let outcome = case.outcome.as_deref().unwrap_or("not finished");
     let reason = case.reason.as_deref().unwrap_or_default();
     if view.attempt == attempts {
@@ -82,9 +83,19 @@ fn head(view: &CaseView, out: &mut String) {
     } else {
         line(out, "outcome of the last attempt", outcome);
     }
-    line(out, "model", &joined(&[&case.provider, case.model.as_deref().unwrap_or_default()], "  "));
+    line(
+        out,
+        "model",
+        &joined(
+            &[&case.provider, case.model.as_deref().unwrap_or_default()],
+            ", ",
+        ),
+    );
     if let Some(file) = &case.file {
-        let at = case.line.map(|number| format!(":{number}")).unwrap_or_default();
+        let at = case
+            .line
+            .map(|number| format!(":{number}"))
+            .unwrap_or_default();
         line(out, "task", &format!("{} ({file}{at})", case.task));
     }
     if attempts > 1 {
@@ -102,7 +113,11 @@ fn head(view: &CaseView, out: &mut String) {
     if view.only_step.is_none() && calls > 0 {
         let calls = i64::try_from(calls).unwrap_or(i64::MAX);
         let cost = words::cost(view.cost_usd.map(|amount| amount.0), view.unpriced, calls);
-        line(out, "cost", &format!("{cost} in {}", words::plural(calls, "call", "calls")));
+        line(
+            out,
+            "cost",
+            &format!("{cost} in {}", words::plural(calls, "call", "calls")),
+        );
     }
     for run in &view.runs {
         if let Some(error) = &run.error {
@@ -136,13 +151,8 @@ fn times(case: &CaseFacts, out: &mut String) {
 
 fn step_text(step: &StepView, lines: usize, out: &mut String) {
     let answered = step.calls.iter().rev().find(|call| call.failure.is_none());
-    heading(
-        out,
-        &joined(
-            &[&format!("step {}", step.step), &answered.map(call_text).unwrap_or_default()],
-            "  ",
-        ),
-    );
+    let call = answered.map(call_text).unwrap_or_default();
+    heading(out, &joined(&[&format!("step {}", step.step), &call], ": "));
     for call in step.calls.iter().filter(|call| call.failure.is_some()) {
         let status = call
             .failure_status
@@ -155,7 +165,7 @@ fn step_text(step: &StepView, lines: usize, out: &mut String) {
             call.failure.as_deref().unwrap_or_default(),
             call.failure_message.as_deref().unwrap_or_default()
         );
-        out.push_str(&format!("  {}\n", one_line(&failure, 300)));
+        push!(out, "  {}\n", one_line(&failure, 300));
     }
     for text in &step.text {
         quote(out, text, lines);
@@ -174,7 +184,7 @@ fn step_text(step: &StepView, lines: usize, out: &mut String) {
             "refused by the {}: {} {} ({rule}{layer})",
             refusal.by, refusal.act, refusal.target
         );
-        out.push_str(&format!("  {}\n", one_line(&text, 300)));
+        push!(out, "  {}\n", one_line(&text, 300));
     }
     for note in &step.notes {
         out.push_str("  note to the model\n");
@@ -200,7 +210,7 @@ fn call_text(call: &CallFacts) -> String {
     {
         parts.push(format!("ended by {reason}"));
     }
-    parts.join("  ")
+    parts.join(", ")
 }
 
 fn tool_text(tool: &ToolView, lines: usize, out: &mut String) {
@@ -218,8 +228,8 @@ fn tool_text(tool: &ToolView, lines: usize, out: &mut String) {
         .duration_ms
         .map(|ms| format!("  {}", words::whole_millis(ms)))
         .unwrap_or_default();
-    let line = joined(&[&format!("> {}", tool.name), &what], "  ");
-    out.push_str(&format!("  {}{mark}{took}\n", one_line(&line, 300)));
+    let line = joined(&[&format!("> {}", tool.name), &what], ": ");
+    push!(out, "  {}{mark}{took}\n", one_line(&line, 300));
     let word = if tool.well_formed { "" } else { "not JSON: " };
     quote(out, &format!("{word}{}", tool.arguments), lines);
     if let Some(result) = &tool.result {
@@ -234,14 +244,14 @@ fn tail(view: &CaseView, lines: usize, out: &mut String) {
     }
     for gate in &view.gates {
         let took = words::whole_millis(gate.duration_ms.unwrap_or(0));
-        let text = format!(
-            "{}  {}/{}  {}  {took}",
+        let name = format!("{}/{}", gate.phase, gate.gate);
+        let said = joined(&[&name, gate.reason.as_deref().unwrap_or_default()], ": ");
+        push!(
+            out,
+            "  {:<7}  {}, {took}\n",
             gate.status,
-            gate.phase,
-            gate.gate,
-            gate.reason.as_deref().unwrap_or_default()
+            one_line(&said, 300)
         );
-        out.push_str(&format!("  {}\n", one_line(&text, 300)));
         if matches!(gate.status.as_str(), "failed" | "errored") {
             quote(out, gate.output.as_deref().unwrap_or_default(), lines);
         }
@@ -251,7 +261,7 @@ fn tail(view: &CaseView, lines: usize, out: &mut String) {
         for row in &view.tampered {
             let path = row.path.as_deref().unwrap_or_default();
             let how = row.how.as_deref().unwrap_or_default();
-            out.push_str(&format!("  {how}  {}\n", one_line(path, 300)));
+            push!(out, "  {how}  {}\n", one_line(path, 300));
         }
     }
     let case = &view.case;
@@ -273,15 +283,19 @@ fn tail(view: &CaseView, lines: usize, out: &mut String) {
 }
 
 fn heading(out: &mut String, text: &str) {
-    out.push_str(&format!("\n{}\n", one_line(text, 300)));
+    push!(out, "\n{}\n", one_line(text, 300));
 }
 
 fn line(out: &mut String, name: &str, text: &str) {
-    out.push_str(&format!("  {name}: {}\n", one_line(text, 300)));
+    push!(out, "  {name}: {}\n", one_line(text, 300));
 }
 
 fn joined(parts: &[&str], by: &str) -> String {
-    let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = parts
+        .iter()
+        .copied()
+        .filter(|part| !part.is_empty())
+        .collect();
     parts.join(by)
 }
 
@@ -292,10 +306,10 @@ fn quote(out: &mut String, text: &str, limit: usize) {
     let head = if skipped > 0 { limit / 2 } else { lines.len() };
     for (index, line) in lines.iter().enumerate() {
         if index == head && skipped > 0 {
-            out.push_str(&format!("  | [… {skipped} lines …]\n"));
+            push!(out, "  | [… {skipped} lines …]\n");
         }
         if index < head || index >= head + skipped {
-            out.push_str(&format!("  | {line}\n"));
+            push!(out, "  | {line}\n");
         }
     }
 }

@@ -18,8 +18,7 @@ use rust_decimal::Decimal;
 use super::stats::{self, Prices, Tokens};
 use crate::base::Money;
 
-const FLAGS: FunctionFlags =
-    FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC);
+const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC);
 
 /// Registers the functions on a connection; doing so twice does no harm.
 ///
@@ -49,11 +48,15 @@ fn interval(ctx: &Context<'_>) -> Result<Option<(f64, f64)>> {
     } else {
         Some(0.95)
     };
-    Ok((|| stats::wilson(integer(ctx, 0)?, integer(ctx, 1)?, confidence?))())
+    Ok((|| {
+        stats::wilson(integer(ctx, 0)?, integer(ctx, 1)?, confidence?)
+    })())
 }
 
 fn trials(ctx: &Context<'_>, of: fn(i64, i64, i64) -> Option<f64>) -> Result<Option<f64>> {
-    Ok((|| of(integer(ctx, 0)?, integer(ctx, 1)?, integer(ctx, 2)?))())
+    Ok((|| {
+        of(integer(ctx, 0)?, integer(ctx, 1)?, integer(ctx, 2)?)
+    })())
 }
 
 fn call_cost(ctx: &Context<'_>) -> Result<Option<Money>> {
@@ -157,7 +160,11 @@ impl Aggregate<Option<Decimal>, Option<String>> for MoneySum {
         Ok(())
     }
 
-    fn finalize(&self, _: &mut Context<'_>, total: Option<Option<Decimal>>) -> Result<Option<String>> {
+    fn finalize(
+        &self,
+        _: &mut Context<'_>,
+        total: Option<Option<Decimal>>,
+    ) -> Result<Option<String>> {
         Ok(total.flatten().map(|sum| Money::new(sum).plain()))
     }
 }
@@ -189,24 +196,54 @@ mod tests {
             ("SELECT round(pass_at_k(5, 2, 2), 6)", real(0.7)),
             ("SELECT round(pass_hat_k(5, 2, 2), 6)", real(0.1)),
             ("SELECT pass_at_k(2, 1, 3)", Value::Null),
-            ("WITH t(x) AS (VALUES (1), (NULL), (3), (2)) SELECT percentile(x, 50) FROM t", real(2.0)),
-            ("WITH t(x) AS (VALUES (10), (20)) SELECT percentile(x, 95) FROM t", real(19.5)),
-            ("WITH t(x) AS (VALUES (NULL)) SELECT percentile(x, 50) FROM t", Value::Null),
+            (
+                "WITH t(x) AS (VALUES (1), (NULL), (3), (2)) SELECT percentile(x, 50) FROM t",
+                real(2.0),
+            ),
+            (
+                "WITH t(x) AS (VALUES (10), (20)) SELECT percentile(x, 95) FROM t",
+                real(19.5),
+            ),
+            (
+                "WITH t(x) AS (VALUES (NULL)) SELECT percentile(x, 50) FROM t",
+                Value::Null,
+            ),
             ("SELECT percentile(1, 50) WHERE 0", Value::Null),
-            ("WITH t(x) AS (VALUES ('0.1'), ('0.2'), (NULL), (1)) SELECT money_sum(x) FROM t", text("1.3")),
+            (
+                "WITH t(x) AS (VALUES ('0.1'), ('0.2'), (NULL), (1)) SELECT money_sum(x) FROM t",
+                text("1.3"),
+            ),
             ("SELECT money_sum(NULL)", Value::Null),
             ("SELECT money_sum('1') WHERE 0", Value::Null),
-            ("SELECT call_cost(1000000, 900000, 0, 100000, 0, '3', '15', '0.3', NULL, NULL)", text("2.07")),
-            ("SELECT call_cost(1000, NULL, NULL, 10, 3, '1', '2', NULL, NULL, '0.01')", text("0.03102")),
-            ("SELECT call_cost(NULL, NULL, NULL, NULL, NULL, '3', '15', NULL, NULL, NULL)", Value::Null),
-            ("SELECT call_cost(1, 0, 0, 1, 0, NULL, NULL, NULL, NULL, NULL)", Value::Null),
-            ("SELECT call_cost(9223372036854775807, 0, 0, 1, 0, '79228162514264337593543950335', '1', NULL, NULL, NULL)", Value::Null),
+            (
+                "SELECT call_cost(1000000, 900000, 0, 100000, 0, '3', '15', '0.3', NULL, NULL)",
+                text("2.07"),
+            ),
+            (
+                "SELECT call_cost(1000, NULL, NULL, 10, 3, '1', '2', NULL, NULL, '0.01')",
+                text("0.03102"),
+            ),
+            (
+                "SELECT call_cost(NULL, NULL, NULL, NULL, NULL, '3', '15', NULL, NULL, NULL)",
+                Value::Null,
+            ),
+            (
+                "SELECT call_cost(1, 0, 0, 1, 0, NULL, NULL, NULL, NULL, NULL)",
+                Value::Null,
+            ),
+            (
+                "SELECT call_cost(9223372036854775807, 0, 0, 1, 0, '79228162514264337593543950335', '1', NULL, NULL, NULL)",
+                Value::Null,
+            ),
         ] {
             assert_eq!(evaluate(sql), Ok(expected), "{sql}");
         }
         for (sql, complaint) in [
             ("SELECT percentile(1, 101)", "not between 0 and 100"),
-            ("SELECT money_sum('cheap')", "`cheap` is not an amount of money"),
+            (
+                "SELECT money_sum('cheap')",
+                "`cheap` is not an amount of money",
+            ),
             ("SELECT money_sum(0.5)", "binary fraction"),
         ] {
             let error = evaluate(sql).expect_err(sql);

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use super::ReportError;
 use super::model::Report;
 use super::verdict::{Verdict, verdict};
-use super::ReportError;
 
 /// The name and version of the JSON format. Keys are added under one version; one that changes its meaning or goes
 /// brings a new one.

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use quick_junit::{
-    NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite,
-};
+use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
 use super::model::{Case, CaseSpend, Failure, Report};
 use super::{ReportError, words};
@@ -47,6 +45,7 @@ pub(crate) fn render(report: &Report) -> Result<String, ReportError> {
     }
     document
         .to_string()
+        .map(|xml| words::neutral(&xml))
         .map_err(|error| ReportError::Junit(error.to_string()))
 }
 
@@ -69,7 +68,11 @@ fn test_case(case: &Case, failure: Option<&Failure>, spend: Option<&CaseSpend>) 
     let cost = spend.and_then(|row| {
         let amount = row.cost_usd?.0.plain();
         let floor = row.unpriced + row.unreported_answers > 0;
-        Some(if floor { format!(">= {amount}") } else { amount })
+        Some(if floor {
+            format!(">= {amount}")
+        } else {
+            amount
+        })
     });
     for (name, value) in [
         ("provider", Some(case.provider.to_string())),
@@ -131,7 +134,7 @@ fn description(reason: &str, failure: &Failure) -> String {
         text.push_str(&clip_bytes(output, LONGEST_OUTPUT));
     }
     // The XML writer drops tabs.
-    words::neutral(&text).replace('\t', "    ")
+    text.replace('\t', "    ")
 }
 
 /// The first and last bytes of a text, at most `limit` of them, cut between characters.

@@ -4,7 +4,7 @@ use super::format::RenderOptions;
 use super::markdown_sections::sections;
 use super::model::Report;
 use super::verdict::{Verdict, verdict};
-use super::words;
+use super::words::{self, push};
 use crate::base::one_line;
 
 /// The longest text on one line.
@@ -38,10 +38,11 @@ pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
     }
     if !left_out.is_empty() {
         let command = code(&format!("taskgate report {}", options.trace));
-        out.push_str(&format!(
+        push!(
+            out,
             "\n> Left out to keep this short: {}. {command} writes all of it.\n",
             left_out.join(", ")
-        ));
+        );
     }
     out
 }
@@ -89,13 +90,14 @@ fn first_screen(report: &Report, verdict: &Verdict) -> String {
             &failing,
         ));
     }
-    out.push_str(&format!("\n> {}\n", footing(report, verdict)));
+    push!(out, "\n> {}\n", footing(report, verdict));
     for (suite, warning) in report.warnings().into_iter().take(20) {
-        out.push_str(&format!(
+        push!(
+            out,
             "> **warning** {}: {}\n",
             inline(suite),
             inline(&warning)
-        ));
+        );
     }
     out
 }
@@ -210,10 +212,14 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     out.push_str(&" --- |".repeat(header.len()));
     out.push('\n');
     for row in rows.iter().take(MOST_ROWS) {
-        out.push_str(&format!("| {} |\n", row.join(" | ")));
+        push!(out, "| {} |\n", row.join(" | "));
     }
     if rows.len() > MOST_ROWS {
-        out.push_str(&format!("\n{} more rows are left out.\n", rows.len() - MOST_ROWS));
+        push!(
+            out,
+            "\n{} more rows are left out.\n",
+            rows.len() - MOST_ROWS
+        );
     }
     out
 }

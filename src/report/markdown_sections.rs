@@ -2,8 +2,8 @@
 
 use super::format::RenderOptions;
 use super::markdown::{Section, code, code_cell, fenced, inline, table};
-use super::model::{GatePhase, Report, Text};
-use super::words::{self, Total};
+use super::model::{Failure, GatePhase, Report, Text};
+use super::words::{self, Total, push};
 use crate::base::format_bytes;
 
 /// Failing cases that are shown with what their gate printed.
@@ -24,9 +24,11 @@ pub(crate) fn sections(report: &Report, options: &RenderOptions) -> Vec<Section>
         some("Failing cases", !report.failures.is_empty(), &|| {
             failures(report, options)
         }),
-        some("Cases that were not judged", !report.errors.is_empty(), &|| {
-            errors(report)
-        }),
+        some(
+            "Cases that were not judged",
+            !report.errors.is_empty(),
+            &|| errors(report),
+        ),
         section("Outcomes", outcomes(report)),
         section("Gate phases", gate_phases(report)),
         section("Cost", cost(report)),
@@ -67,42 +69,59 @@ fn provider(report: &Report, suite: &Text, provider: &Text) -> String {
 }
 
 fn failures(report: &Report, options: &RenderOptions) -> String {
+    // Long outputs take at most half of the document, so that this section is never left out as a whole.
+    let room = options.max_bytes / 2;
     let mut out = String::new();
+    let mut shown = 0;
     for failure in report.failures.iter().take(MOST_FAILURES) {
-        let said = match (&failure.phase, &failure.gate, &failure.gate_reason) {
-            (Some(phase), Some(gate), Some(reason)) => format!("{phase}/{gate}: {reason}"),
-            _ => failure.reason.as_deref().unwrap_or("no gate said no").to_owned(),
-        };
-        out.push_str(&format!(
-            "{} {}: {}\n",
-            code(&failure.case_id),
-            failure.outcome,
-            inline(&said)
-        ));
-        if let (Some(_), Some(reason)) = (&failure.gate, &failure.reason)
-            && failure.outcome.as_str() != "failed"
-        {
-            out.push_str(&format!("({})\n", inline(reason)));
+        let part = one_failure(failure);
+        if out.len() + part.len() > room {
+            break;
         }
-        out.push('\n');
-        let output = failure.output.as_deref().unwrap_or_default();
-        if !output.trim().is_empty() {
-            out.push_str(&fenced(&words::last_lines(output, OUTPUT_LINES)));
-            if let (Some(bytes), Some(cut)) = (failure.output_bytes, failure.output_cut)
-                && cut > 0
-            {
-                let bytes = u64::try_from(bytes).unwrap_or(0);
-                out.push_str(&format!("{} in all.\n", format_bytes(bytes)));
-            }
-            out.push('\n');
-        }
+        out.push_str(&part);
+        shown += 1;
     }
-    let more = report.failures.len().saturating_sub(MOST_FAILURES);
+    let more = report.failures.len() - shown;
     if more > 0 {
-        out.push_str(&format!("{more} more failing cases are left out. "));
+        push!(out, "{more} more failing cases are left out. ");
     }
     let command = format!("taskgate show {} CASE", options.trace);
-    out.push_str(&format!("{} shows one whole.\n", code(&command)));
+    push!(out, "{} shows one whole.\n", code(&command));
+    out
+}
+
+fn one_failure(failure: &Failure) -> String {
+    let said = match (&failure.phase, &failure.gate, &failure.gate_reason) {
+        (Some(phase), Some(gate), Some(reason)) => format!("{phase}/{gate}: {reason}"),
+        _ => failure
+            .reason
+            .as_deref()
+            .unwrap_or("no gate said no")
+            .to_owned(),
+    };
+    let mut out = format!(
+        "{} {}: {}\n",
+        code(&failure.case_id),
+        failure.outcome,
+        inline(&said)
+    );
+    if let (Some(_), Some(reason)) = (&failure.gate, &failure.reason)
+        && failure.outcome.as_str() != "failed"
+    {
+        push!(out, "({})\n", inline(reason));
+    }
+    out.push('\n');
+    let output = failure.output.as_deref().unwrap_or_default();
+    if !output.trim().is_empty() {
+        out.push_str(&fenced(&words::last_lines(output, OUTPUT_LINES)));
+        if let (Some(bytes), Some(cut)) = (failure.output_bytes, failure.output_cut)
+            && cut > 0
+        {
+            let bytes = u64::try_from(bytes).unwrap_or(0);
+            push!(out, "{} in all.\n", format_bytes(bytes));
+        }
+        out.push('\n');
+    }
     out
 }
 
@@ -140,15 +159,27 @@ fn outcomes(report: &Report) -> String {
                 row.errored.to_string(),
                 row.skipped.to_string(),
                 (row.interrupted + row.unfinished).to_string(),
-                row.rate.map_or_else(|| words::NONE.to_owned(), |rate| inline(&words::percent(rate))),
+                row.rate.map_or_else(
+                    || words::NONE.to_owned(),
+                    |rate| inline(&words::percent(rate)),
+                ),
                 words::interval(row),
             ]
         })
         .collect();
     let mut out = table(
         &[
-            "provider", "model", "passed", "failed", "exhausted", "refused", "errored", "skipped",
-            "not finished", "rate", "95 %",
+            "provider",
+            "model",
+            "passed",
+            "failed",
+            "exhausted",
+            "refused",
+            "errored",
+            "skipped",
+            "not finished",
+            "rate",
+            "95 %",
         ],
         &rows,
     );
@@ -170,16 +201,24 @@ fn outcomes(report: &Report) -> String {
     if !trials.is_empty() {
         out.push('\n');
         out.push_str(&table(
-            &["provider", "k", "pass@1", "pass@k", "pass^k", "tasks with all k trials judged"],
+            &[
+                "provider",
+                "k",
+                "pass@1",
+                "pass@k",
+                "pass^k",
+                "tasks with all k trials judged",
+            ],
             &trials,
         ));
     }
     let unchecked: i64 = report.suites.iter().map(|suite| suite.unchecked).sum();
     if unchecked > 0 {
-        out.push_str(&format!(
+        push!(
+            out,
             "\nNothing was checked in {}: the task has no gates.\n",
             words::plural(unchecked, "passed case", "passed cases")
-        ));
+        );
     }
     out
 }
@@ -204,7 +243,15 @@ fn gate_phases(report: &Report) -> String {
         })
         .collect();
     table(
-        &["provider", "phase", "entered → passed", "failed", "errored", "skipped", "time"],
+        &[
+            "provider",
+            "phase",
+            "entered → passed",
+            "failed",
+            "errored",
+            "skipped",
+            "time",
+        ],
         &rows,
     )
 }
@@ -223,8 +270,17 @@ fn cost(report: &Report) -> String {
         header.push("prices");
     }
     header.extend([
-        "calls", "prompt", "cache read", "cache write", "completion", "reasoning", "server tools", "cost",
-        "per pass", "unpriced", "without usage",
+        "calls",
+        "prompt",
+        "cache read",
+        "cache write",
+        "completion",
+        "reasoning",
+        "server tools",
+        "cost",
+        "per pass",
+        "unpriced",
+        "without usage",
     ]);
     let rows: Vec<Vec<String>> = report
         .cost
@@ -254,7 +310,9 @@ fn cost(report: &Report) -> String {
             cells
         })
         .collect();
-    let mut out = String::from("Tokens are as the vendors report them; a cost is derived from them and a price table.\n\n");
+    let mut out = String::from(
+        "Tokens are as the vendors report them; a cost is derived from them and a price table.\n\n",
+    );
     out.push_str(&table(&header, &rows));
     if report.prices.is_empty() {
         out.push_str("\nNo price table is in use.\n");
@@ -265,7 +323,10 @@ fn cost(report: &Report) -> String {
         .iter()
         .map(|row| {
             let part = |amount: Option<super::Amount>| {
-                amount.map_or_else(|| words::NONE.to_owned(), |amount| inline(&amount.0.to_string()))
+                amount.map_or_else(
+                    || words::NONE.to_owned(),
+                    |amount| inline(&amount.0.to_string()),
+                )
             };
             vec![
                 provider(report, &row.suite, &row.provider),
@@ -281,17 +342,24 @@ fn cost(report: &Report) -> String {
     out.push_str("\nCost of the run, and the part of it that bought passing results:\n\n");
     out.push_str(&table(
         &[
-            "provider", "prices", "run", "passing cases", "other cases", "failed calls", "earlier attempts",
+            "provider",
+            "prices",
+            "run",
+            "passing cases",
+            "other cases",
+            "failed calls",
+            "earlier attempts",
         ],
         &rows,
     ));
     for row in report.unpriced.iter().take(20) {
-        out.push_str(&format!(
+        push!(
+            out,
             "\n{} has no price in {}: {} missing from the cost.\n",
             code(&row.model),
             inline(&row.price_table),
             words::plural(row.calls, "call is", "calls are")
-        ));
+        );
     }
     out
 }
@@ -307,7 +375,11 @@ fn latency(report: &Report) -> String {
             let first = if row.ttft_known == 0 {
                 "unknown".to_owned()
             } else {
-                format!("{} / {}", words::maybe_millis(row.ttft_p50), words::maybe_millis(row.ttft_p95))
+                format!(
+                    "{} / {}",
+                    words::maybe_millis(row.ttft_p50),
+                    words::maybe_millis(row.ttft_p95)
+                )
             };
             vec![
                 provider(report, &row.suite, &row.provider),
@@ -322,13 +394,22 @@ fn latency(report: &Report) -> String {
                 ),
                 row.output_per_second
                     .map_or_else(|| words::NONE.to_owned(), |rate| format!("{rate:.1}")),
-                format!("{} / {}", words::maybe_millis(row.wall_p50), words::maybe_millis(row.wall_p95)),
+                format!(
+                    "{} / {}",
+                    words::maybe_millis(row.wall_p50),
+                    words::maybe_millis(row.wall_p95)
+                ),
             ]
         })
         .collect();
     let mut out = table(
         &[
-            "provider", "calls", "failed", "first content p50 / p95", "call p50 / p95 / p99", "output tokens / s",
+            "provider",
+            "calls",
+            "failed",
+            "first content p50 / p95",
+            "call p50 / p95 / p99",
+            "output tokens / s",
             "case p50 / p95",
         ],
         &rows,
@@ -355,7 +436,16 @@ fn latency(report: &Report) -> String {
         .collect();
     out.push_str("\nWhere the time of the cases went:\n\n");
     out.push_str(&table(
-        &["provider", "case time", "model", "waiting", "tools", "gates", "setup", "harness"],
+        &[
+            "provider",
+            "case time",
+            "model",
+            "waiting",
+            "tools",
+            "gates",
+            "setup",
+            "harness",
+        ],
         &rows,
     ));
     out
@@ -417,7 +507,10 @@ fn refusals(report: &Report) -> String {
         .refusals
         .iter()
         .map(|row| {
-            let rule = row.rule.as_deref().map_or_else(|| "default".to_owned(), code_cell);
+            let rule = row
+                .rule
+                .as_deref()
+                .map_or_else(|| "default".to_owned(), code_cell);
             vec![
                 inline(&row.act),
                 code_cell(&row.target),
@@ -429,11 +522,18 @@ fn refusals(report: &Report) -> String {
             ]
         })
         .collect();
-    let mut out = table(&["act", "target", "rule", "layer", "by", "times", "cases"], &rows);
+    let mut out = table(
+        &["act", "target", "rule", "layer", "by", "times", "cases"],
+        &rows,
+    );
     let kinds = report.refusals.first().map_or(0, |row| row.kinds);
     let shown = i64::try_from(report.refusals.len()).unwrap_or(i64::MAX);
     if kinds > shown {
-        out.push_str(&format!("\nThe {shown} most frequent of {}.\n", words::count(kinds)));
+        push!(
+            out,
+            "\nThe {shown} most frequent of {}.\n",
+            words::count(kinds)
+        );
     }
     out
 }
@@ -452,7 +552,10 @@ fn substitutions(report: &Report) -> String {
             ]
         })
         .collect();
-    table(&["provider", "asked for", "served", "calls", "cases"], &rows)
+    table(
+        &["provider", "asked for", "served", "calls", "cases"],
+        &rows,
+    )
 }
 
 fn slowest(report: &Report) -> String {
@@ -460,9 +563,8 @@ fn slowest(report: &Report) -> String {
         .slowest
         .iter()
         .map(|row| {
-            let part = |ms: Option<i64>| {
-                ms.map_or_else(|| words::NONE.to_owned(), words::whole_millis)
-            };
+            let part =
+                |ms: Option<i64>| ms.map_or_else(|| words::NONE.to_owned(), words::whole_millis);
             vec![
                 code_cell(&row.case_id),
                 inline(&row.outcome),
@@ -477,7 +579,9 @@ fn slowest(report: &Report) -> String {
         })
         .collect();
     table(
-        &["case", "outcome", "wall", "model", "waiting", "tools", "gates", "setup", "steps"],
+        &[
+            "case", "outcome", "wall", "model", "waiting", "tools", "gates", "setup", "steps",
+        ],
         &rows,
     )
 }

@@ -124,4 +124,3 @@ pub fn render(
         Format::Text => Ok(text::render(report, options)),
     }
 }
-

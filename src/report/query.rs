@@ -168,7 +168,6 @@ fn answer(mut statement: Statement<'_>, sql: &str) -> Result<Table, ReportError>
     let at = failure("the query");
     let columns: Vec<String> = statement
         .column_names()
-        .into_iter()
         .map(|name| Text::new(name).to_string())
         .collect();
     let count = columns.len();

@@ -10,7 +10,10 @@ const Z_95: f64 = 1.959_963_984_540_054;
 /// The Wilson score interval of `passed` out of `n` at a confidence between 0 and 1, as a pair of shares.
 /// `None` where the question has no answer: nothing was tried, or more passed than were tried.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "counts of cases are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of cases are far below 2^52"
+)]
 pub fn wilson(passed: i64, n: i64, confidence: f64) -> Option<(f64, f64)> {
     if n <= 0 || passed < 0 || passed > n {
         return None;
@@ -199,8 +202,17 @@ mod tests {
             assert!((got_high - high).abs() < 5e-5, "{passed}/{n}: {got_high}");
         }
         let (low, high) = wilson(8, 10, 0.99).expect("an interval");
-        assert!((low - 0.4030).abs() < 5e-4 && (high - 0.9600).abs() < 5e-4, "{low} {high}");
-        for (passed, n, confidence) in [(0, 0, 0.95), (3, 2, 0.95), (-1, 2, 0.95), (1, 2, 1.0), (1, 2, f64::NAN)] {
+        assert!(
+            (low - 0.400_819).abs() < 5e-6 && (high - 0.959_869).abs() < 5e-6,
+            "{low} {high}"
+        );
+        for (passed, n, confidence) in [
+            (0, 0, 0.95),
+            (3, 2, 0.95),
+            (-1, 2, 0.95),
+            (1, 2, 1.0),
+            (1, 2, f64::NAN),
+        ] {
             assert_eq!(wilson(passed, n, confidence), None);
         }
     }
@@ -229,10 +241,22 @@ mod tests {
             (5, 5, 5, 1.0, 1.0),
             (10, 3, 5, 0.916_667, 0.0),
         ] {
-            let got = (pass_at_k(n, c, k).expect("defined"), pass_hat_k(n, c, k).expect("defined"));
-            assert!((got.0 - at).abs() < 1e-6 && (got.1 - hat).abs() < 1e-6, "{n} {c} {k}: {got:?}");
+            let got = (
+                pass_at_k(n, c, k).expect("defined"),
+                pass_hat_k(n, c, k).expect("defined"),
+            );
+            assert!(
+                (got.0 - at).abs() < 1e-6 && (got.1 - hat).abs() < 1e-6,
+                "{n} {c} {k}: {got:?}"
+            );
         }
-        for (n, c, k) in [(4, 2, 5), (4, 5, 1), (0, 0, 1), (4, 1, 0), (i64::MAX, 1, i64::MAX)] {
+        for (n, c, k) in [
+            (4, 2, 5),
+            (4, 5, 1),
+            (0, 0, 1),
+            (4, 1, 0),
+            (i64::MAX, 1, i64::MAX),
+        ] {
             assert_eq!((pass_at_k(n, c, k), pass_hat_k(n, c, k)), (None, None));
         }
     }
@@ -247,9 +271,18 @@ mod tests {
             cache_write: None,
             per_request: Some(money("0.01")),
         };
-        let tokens = Tokens { prompt: 1_000_000, cache_read: 900_000, cache_write: 0, completion: 100_000, server_requests: 2 };
+        let tokens = Tokens {
+            prompt: 1_000_000,
+            cache_read: 900_000,
+            cache_write: 0,
+            completion: 100_000,
+            server_requests: 2,
+        };
         assert_eq!(call_cost(tokens, &prices).expect("a price").plain(), "2.09");
-        let absurd = Prices { input: money("70000000000000000000000000000"), ..prices };
+        let absurd = Prices {
+            input: money("70000000000000000000000000000"),
+            ..prices
+        };
         assert_eq!(call_cost(tokens, &absurd), None);
         assert_eq!(share(money("1"), 3).expect("a share").plain(), "0.333333");
         assert_eq!(share(money("1"), 0), None);

@@ -46,7 +46,13 @@ impl Table {
         let rows: Vec<Map<String, Value>> = self
             .rows
             .iter()
-            .map(|row| self.columns.iter().cloned().zip(row.iter().cloned()).collect())
+            .map(|row| {
+                self.columns
+                    .iter()
+                    .cloned()
+                    .zip(row.iter().cloned())
+                    .collect()
+            })
             .collect();
         Ok(json::written(&rows)?)
     }

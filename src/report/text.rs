@@ -6,7 +6,7 @@ use super::format::RenderOptions;
 use super::model::{CaseSpend, Failure, Report};
 use super::table::aligned;
 use super::verdict::{Verdict, verdict};
-use super::words;
+use super::words::{self, push};
 use crate::base::one_line;
 
 /// Failing cases that are listed.
@@ -29,7 +29,11 @@ pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
     let mut out = format!(
         "taskgate: {}{}: {}\n{}\n",
         names.join(", "),
-        if report.suites.len() > names.len() { ", …" } else { "" },
+        if report.suites.len() > names.len() {
+            ", …"
+        } else {
+            ""
+        },
         verdict.headline(),
         tally(report, &verdict)
     );
@@ -39,19 +43,24 @@ pub(crate) fn render(report: &Report, options: &RenderOptions) -> String {
     }
     for check in verdict.checks.iter().filter(|check| !check.ok) {
         let subject = check.subject.as_deref().unwrap_or("all");
-        out.push_str(&format!(
+        push!(
+            out,
             "\nthreshold not met: {} of {}/{subject}: asked for {}, is {}",
-            check.name, check.suite, check.limit, check.actual
-        ));
+            check.name,
+            check.suite,
+            check.limit,
+            check.actual
+        );
     }
     if verdict.checks.iter().any(|check| !check.ok) {
         out.push('\n');
     }
     for (suite, warning) in report.warnings().into_iter().take(20) {
-        out.push_str(&format!(
+        push!(
+            out,
             "\nwarning: {suite}: {}\n",
             one_line(&warning, LONGEST_REASON)
-        ));
+        );
     }
     failures(report, options, &mut out);
     unjudged(report, &mut out);
@@ -109,7 +118,14 @@ fn providers(report: &Report) -> String {
         })
         .collect();
     let header = [
-        "provider", "passed", "95 %", "cost", "per pass", "call p50", "p95", "first failing phase",
+        "provider",
+        "passed",
+        "95 %",
+        "cost",
+        "per pass",
+        "call p50",
+        "p95",
+        "first failing phase",
     ];
     aligned(header.map(str::to_owned).into(), rows)
 }
@@ -134,7 +150,8 @@ fn failures(report: &Report, options: &RenderOptions, out: &mut String) {
         if let Some(wall) = failure.wall_ms {
             facts.push(words::whole_millis(wall));
         }
-        out.push_str(&format!(
+        push!(
+            out,
             "\n{}  {}   {}\n",
             if failure.outcome.as_str() == "failed" {
                 "FAIL".to_owned()
@@ -143,22 +160,23 @@ fn failures(report: &Report, options: &RenderOptions, out: &mut String) {
             },
             failure.case_id,
             facts.join("  ")
-        ));
+        );
         let output = failure.output.as_deref().unwrap_or_default();
         if !output.trim().is_empty() {
             for line in words::last_lines(output, OUTPUT_LINES) {
-                out.push_str(&format!("      | {line}\n"));
+                push!(out, "      | {line}\n");
             }
         }
-        out.push_str(&format!(
+        push!(
+            out,
             "      taskgate show {} {}\n",
             shell_word(&options.trace),
             shell_word(&failure.case_id)
-        ));
+        );
     }
     let more = report.failures.len().saturating_sub(MOST_CASES);
     if more > 0 {
-        out.push_str(&format!("\n{more} more failing cases\n"));
+        push!(out, "\n{more} more failing cases\n");
     }
 }
 
@@ -175,22 +193,28 @@ fn said(failure: &Failure) -> String {
 }
 
 fn unjudged(report: &Report, out: &mut String) {
-    let rows = || report.errors.iter().filter(|row| row.outcome.as_str() != "skipped");
+    let rows = || {
+        report
+            .errors
+            .iter()
+            .filter(|row| row.outcome.as_str() != "skipped")
+    };
     if rows().next().is_some() {
         out.push('\n');
     }
     for row in rows().take(MOST_CASES) {
         let reason = row.reason.as_deref().unwrap_or("no reason is recorded");
-        out.push_str(&format!(
+        push!(
+            out,
             "{}  {}   {}\n",
             row.outcome.to_uppercase(),
             row.case_id,
             one_line(reason, LONGEST_REASON)
-        ));
+        );
     }
     let more = rows().count().saturating_sub(MOST_CASES);
     if more > 0 {
-        out.push_str(&format!("{more} more cases were not judged\n"));
+        push!(out, "{more} more cases were not judged\n");
     }
 }
 

@@ -113,12 +113,8 @@ pub fn verdict(report: &Report) -> Verdict {
         }
     }
     Verdict {
-        thresholds_met: checks
-            .iter()
-            .all(|check| check.ok || check.name == ERRORS),
-        errors_exceeded: checks
-            .iter()
-            .any(|check| !check.ok && check.name == ERRORS),
+        thresholds_met: checks.iter().all(|check| check.ok || check.name == ERRORS),
+        errors_exceeded: checks.iter().any(|check| !check.ok && check.name == ERRORS),
         interrupted: report.batch.status.as_str() != "finished" || unfinished > 0,
         nothing_judged: judged == 0,
         cases: sum(|suite| suite.cases),
@@ -139,16 +135,24 @@ fn suite_checks(report: &Report, suite: &Suite, checks: &mut Vec<Check>) {
         None => Value::Null,
         Some(text) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
     };
-    let check = |name: &str, subject: Option<&str>, limit: String, actual: String, ok: bool| Check {
-        suite: suite.suite.to_string(),
-        name: name.to_owned(),
-        subject: subject.map(str::to_owned),
-        limit,
-        actual,
-        ok,
+    let check =
+        |name: &str, subject: Option<&str>, limit: String, actual: String, ok: bool| Check {
+            suite: suite.suite.to_string(),
+            name: name.to_owned(),
+            subject: subject.map(str::to_owned),
+            limit,
+            actual,
+            ok,
+        };
+    let unreadable = |name: &str, limit: &Value| {
+        check(
+            name,
+            None,
+            limit.to_string(),
+            "unreadable".to_owned(),
+            false,
+        )
     };
-    let unreadable =
-        |name: &str, limit: &Value| check(name, None, limit.to_string(), "unreadable".to_owned(), false);
     if !thresholds.is_null() && !thresholds.is_object() {
         checks.push(unreadable("thresholds", &thresholds));
     }
@@ -165,7 +169,13 @@ fn suite_checks(report: &Report, suite: &Suite, checks: &mut Vec<Check>) {
                     if let Some(limit) = rates.of(&provider.provider) {
                         let (actual, ok) = rate_against(provider, limit);
                         let asked = format!(">= {}", exact_percent(limit));
-                        checks.push(check(PASS_RATE, Some(&provider.provider), asked, actual, ok));
+                        checks.push(check(
+                            PASS_RATE,
+                            Some(&provider.provider),
+                            asked,
+                            actual,
+                            ok,
+                        ));
                     }
                 }
             }
@@ -197,7 +207,13 @@ fn suite_checks(report: &Report, suite: &Suite, checks: &mut Vec<Check>) {
         (None, None) => {}
         (Some(limit), _) => {
             let ok = suite.errored <= limit;
-            checks.push(check(ERRORS, None, format!("<= {limit}"), suite.errored.to_string(), ok));
+            checks.push(check(
+                ERRORS,
+                None,
+                format!("<= {limit}"),
+                suite.errored.to_string(),
+                ok,
+            ));
         }
     }
 }

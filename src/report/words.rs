@@ -6,6 +6,15 @@ use super::model::{Amount, Cost, FirstFailure, Provider, Report, Spend};
 use super::stats;
 use crate::base::{Money, format_duration, printable};
 
+/// Appends formatted text to a string.
+macro_rules! push {
+    ($out:ident, $($what:tt)*) => {{
+        use std::fmt::Write as _;
+        write!($out, $($what)*).expect("a string takes whatever is written to it");
+    }};
+}
+pub(crate) use push;
+
 /// What stands where there is no figure.
 pub(crate) const NONE: &str = "–";
 
@@ -33,7 +42,7 @@ pub(crate) fn maybe_millis(ms: Option<f64>) -> String {
 pub(crate) fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 {
         "<1 %".to_owned()
-    } else if share < 1.0 && share >= 0.995 {
+    } else if (0.995..1.0).contains(&share) {
         ">99 %".to_owned()
     } else {
         format!("{:.0} %", share * 100.0)
@@ -192,9 +201,8 @@ pub(crate) fn provider_total(report: &Report, provider: &Provider) -> Total {
 
 /// Where a provider's cases failed first: `test (5), accept (1)`.
 pub(crate) fn first_failures(report: &Report, provider: &Provider) -> String {
-    let of_provider = |row: &&FirstFailure| {
-        row.suite == provider.suite && row.provider == provider.provider
-    };
+    let of_provider =
+        |row: &&FirstFailure| row.suite == provider.suite && row.provider == provider.provider;
     let mut phases: Vec<String> = report
         .first_failures
         .iter()

@@ -20,14 +20,24 @@ fn an_earlier_attempt_and_one_step() {
     let last = show(&conn, "parser/long-line/sonnet#2", None, None).expect("a case");
     assert_eq!((last.attempt, last.gates.len()), (2, 3));
     let first = show(&conn, "parser/long-line/sonnet#2", Some(1), None).expect("an attempt");
-    assert_eq!((first.attempt, first.gates.len(), first.steps[0].calls.len()), (1, 0, 2));
+    assert_eq!(
+        (first.attempt, first.gates.len(), first.steps[0].calls.len()),
+        (1, 0, 2)
+    );
     let step = show(&conn, "parser/long-line/sonnet#2", Some(1), Some(1)).expect("a step");
     assert_eq!(step.steps.len(), 1);
     assert!(!render_case(&step).contains("goal"));
-    let error = show(&conn, "parser/long-line/sonnet#2", Some(3), None).expect_err("no such attempt");
-    assert_eq!(error.to_string(), "case `parser/long-line/sonnet#2` has no attempt 3: it has 2");
+    let error =
+        show(&conn, "parser/long-line/sonnet#2", Some(3), None).expect_err("no such attempt");
+    assert_eq!(
+        error.to_string(),
+        "case `parser/long-line/sonnet#2` has no attempt 3: it has 2"
+    );
     let error = show(&conn, "parser/long-line/sonnet#2", None, Some(9)).expect_err("no such step");
-    assert_eq!(error.to_string(), "case `parser/long-line/sonnet#2` has no step 9: it has 1");
+    assert_eq!(
+        error.to_string(),
+        "case `parser/long-line/sonnet#2` has no step 9: it has 1"
+    );
 }
 
 #[test]
@@ -45,7 +55,10 @@ fn a_case_is_found_by_part_of_its_name() {
         assert!(render_case(&view).starts_with(found));
     }
     let error = show(&conn, "sonnet", None, None).expect_err("several");
-    assert!(matches!(&error, ReportError::Ambiguous { count: 4, matches, .. } if matches.len() == 4), "{error}");
+    assert!(
+        matches!(&error, ReportError::Ambiguous { count: 4, matches, .. } if matches.len() == 4),
+        "{error}"
+    );
     let error = show(&conn, "parser/empty-input/sonet#1", None, None).expect_err("a slip");
     assert!(
         error.to_string().starts_with("no case `parser/empty-input/sonet#1` in the trace: did you mean parser/empty-input/sonnet#1"),

@@ -31,14 +31,23 @@ pub(super) fn case(task: &str, provider: &str, trial: u32) -> CaseRecord {
         suite: "parser".to_owned(),
         task: task.to_owned(),
         provider: provider.to_owned(),
-        model: if provider == "sonnet" { "model-s" } else { "model-l" }.to_owned(),
+        model: if provider == "sonnet" {
+            "model-s"
+        } else {
+            "model-l"
+        }
+        .to_owned(),
         vars: [].into(),
         trial,
         tags: vec!["smoke".to_owned()],
         line: if task == "empty-input" { 12 } else { 40 },
-        gates: [("build", "compiles"), ("test", "unit"), ("accept", "held-out")]
-            .map(|(phase, gate)| (phase.to_owned(), gate.to_owned()))
-            .to_vec(),
+        gates: [
+            ("build", "compiles"),
+            ("test", "unit"),
+            ("accept", "held-out"),
+        ]
+        .map(|(phase, gate)| (phase.to_owned(), gate.to_owned()))
+        .to_vec(),
         digest: sha256(task),
         spec: json!({}),
         skip: None,
@@ -116,7 +125,12 @@ fn failed_call(provider: &str) -> EventKind {
     EventKind::ModelCalled(ProviderCall {
         attempt: 1,
         provider: provider.to_owned(),
-        requested_model: if provider == "sonnet" { "model-s" } else { "model-l" }.to_owned(),
+        requested_model: if provider == "sonnet" {
+            "model-s"
+        } else {
+            "model-l"
+        }
+        .to_owned(),
         served_model: None,
         fingerprint: None,
         usage: None,
@@ -145,8 +159,11 @@ fn tool(decision: &str, ok: bool) -> EventKind {
 }
 
 fn gate(position: u32, status: GateStatus, reason: &str, output: &str) -> EventKind {
-    let (phase, name) = [("build", "compiles"), ("test", "unit"), ("accept", "held-out")]
-        [position as usize];
+    let (phase, name) = [
+        ("build", "compiles"),
+        ("test", "unit"),
+        ("accept", "held-out"),
+    ][position as usize];
     EventKind::GateFinished {
         position,
         result: GateResult {
@@ -155,7 +172,11 @@ fn gate(position: u32, status: GateStatus, reason: &str, output: &str) -> EventK
             status,
             reason: reason.to_owned(),
             exit_code: None,
-            duration_ms: if status == GateStatus::Skipped { 0 } else { 600 },
+            duration_ms: if status == GateStatus::Skipped {
+                0
+            } else {
+                600
+            },
             output: bounded(output),
         },
     }
@@ -166,12 +187,18 @@ fn gates(passed: u32, output: &str) -> Vec<EventKind> {
     (0..3)
         .map(|position| match position.cmp(&passed) {
             std::cmp::Ordering::Less => gate(position, GateStatus::Passed, "exit 0", "fine"),
-            std::cmp::Ordering::Equal => {
-                gate(position, GateStatus::Failed, "exit 101 (expected 0)", output)
-            }
-            std::cmp::Ordering::Greater => {
-                gate(position, GateStatus::Skipped, "an earlier phase did not pass", "")
-            }
+            std::cmp::Ordering::Equal => gate(
+                position,
+                GateStatus::Failed,
+                "exit 101 (expected 0)",
+                output,
+            ),
+            std::cmp::Ordering::Greater => gate(
+                position,
+                GateStatus::Skipped,
+                "an earlier phase did not pass",
+                "",
+            ),
         })
         .collect()
 }
@@ -189,6 +216,16 @@ fn finished(outcome: CaseOutcome, reason: &str, wall: u64, overrun: Option<Overr
             tools: 40,
             gates: wall / 4,
         },
+    }
+}
+
+fn refused() -> EventKind {
+    EventKind::Refused {
+        act: Act::Exec,
+        target: HOSTILE.to_owned(),
+        rule: Some("deny exec rm *".to_owned()),
+        layer: Some("suite".to_owned()),
+        by: "policy".to_owned(),
     }
 }
 
@@ -211,7 +248,13 @@ impl Author {
         Self { store, clock: 10 }
     }
 
-    async fn commit(&mut self, case: &CaseRef, run: Option<RunId>, step: u32, kinds: Vec<EventKind>) {
+    async fn commit(
+        &mut self,
+        case: &CaseRef,
+        run: Option<RunId>,
+        step: u32,
+        kinds: Vec<EventKind>,
+    ) {
         let events = kinds.into_iter().map(|kind| {
             self.clock += 10;
             RunEvent {
@@ -292,17 +335,23 @@ impl Author {
         };
         let turns = [
             Message::user("`parse` panics on an empty input. Make it return an error."),
-            Message::assistant(vec![text("I run the tests first.\n::error::owned"), Block::ToolCall(call)]),
+            Message::assistant(vec![
+                text("I run the tests first.\n::error::owned"),
+                Block::ToolCall(call),
+            ]),
             Message {
                 role: Role::User,
                 blocks: vec![answer, text("Two steps are left.")],
             },
         ];
-        let messages = turns.into_iter().zip(0..).map(|(message, position)| StoredMessage {
-            run_id,
-            position,
-            message,
-        });
+        let messages = turns
+            .into_iter()
+            .zip(0..)
+            .map(|(message, position)| StoredMessage {
+                run_id,
+                position,
+                message,
+            });
         let commit = Commit {
             messages: messages.collect(),
             ..Commit::default()
@@ -333,13 +382,6 @@ pub(super) async fn write(path: &Path) {
         .await
         .expect("a batch");
     let mut author = Author::new(store);
-    let refused = || EventKind::Refused {
-        act: Act::Exec,
-        target: HOSTILE.to_owned(),
-        rule: Some("deny exec rm *".to_owned()),
-        layer: Some("suite".to_owned()),
-        by: "policy".to_owned(),
-    };
     let patched = EventKind::Patched {
         files: 1,
         added: 2,
@@ -351,12 +393,20 @@ pub(super) async fn write(path: &Path) {
     let mut end = vec![patched.clone()];
     end.extend(gates(3, ""));
     end.push(passed(20_000));
-    let step = vec![call("sonnet", 1, 4_000, 300), tool("exec cargo exit 0", true)];
+    let step = vec![
+        call("sonnet", 1, 4_000, 300),
+        tool("exec cargo exit 0", true),
+    ];
     author.attempt(&cases[0], 1, step, end).await;
 
     let mut end = vec![patched.clone()];
     end.extend(gates(1, HOSTILE));
-    end.push(finished(CaseOutcome::Failed, "gate unit said no", 41_000, None));
+    end.push(finished(
+        CaseOutcome::Failed,
+        "gate unit said no",
+        41_000,
+        None,
+    ));
     let step = vec![
         failed_call("sonnet"),
         EventKind::Retry {
@@ -376,31 +426,67 @@ pub(super) async fn write(path: &Path) {
     }];
     end.extend(gates(3, ""));
     end.push(finished(CaseOutcome::Passed, "", 33_000, Some(overrun())));
-    author.attempt(&cases[2], 1, vec![call("sonnet", 1, 20_000, 1_000)], end).await;
+    author
+        .attempt(&cases[2], 1, vec![call("sonnet", 1, 20_000, 1_000)], end)
+        .await;
 
-    let end = vec![finished(CaseOutcome::Errored, "the provider is down", 5_000, None)];
-    author.attempt(&cases[3], 1, vec![call("sonnet", 1, 1_000, 10), failed_call("sonnet")], end).await;
+    let end = vec![finished(
+        CaseOutcome::Errored,
+        "the provider is down",
+        5_000,
+        None,
+    )];
+    author
+        .attempt(
+            &cases[3],
+            1,
+            vec![call("sonnet", 1, 1_000, 10), failed_call("sonnet")],
+            end,
+        )
+        .await;
     let mut end = gates(3, "");
     end.push(passed(28_000));
-    author.attempt(&cases[3], 2, vec![call("sonnet", 1, 6_000, 400)], end).await;
+    author
+        .attempt(&cases[3], 2, vec![call("sonnet", 1, 6_000, 400)], end)
+        .await;
 
-    let mut end = gates(0, "error: expected `;`\n");
-    end.push(finished(CaseOutcome::Failed, HOSTILE, 60_000, None));
-    author.attempt(&cases[4], 1, vec![call("local", 1, 2_000, 200)], end).await;
-
-    let mut end = gates(0, &"a line of output\n".repeat(40));
-    end.push(finished(CaseOutcome::Exhausted, "tokens ran out", 70_000, Some(overrun())));
-    author.attempt(&cases[5], 1, vec![call("local", 1, 3_000, 100), refused()], end).await;
-
-    let end = vec![finished(CaseOutcome::Errored, HOSTILE, 1_000, None)];
-    author.attempt(&cases[6], 1, vec![failed_call("local")], end).await;
-
+    local_attempts(&mut author, &cases[4..]).await;
     author
         .store
         .finish_batch(BatchStatus::Finished, at(130_000))
         .await
         .expect("an end");
     author.store.close().await.expect("a clean end");
+}
+
+/// A build that fails, a budget that runs out, a provider that is down.
+async fn local_attempts(author: &mut Author, cases: &[CaseRecord]) {
+    let mut end = gates(0, "error: expected `;`\n");
+    end.push(finished(CaseOutcome::Failed, HOSTILE, 60_000, None));
+    author
+        .attempt(&cases[0], 1, vec![call("local", 1, 2_000, 200)], end)
+        .await;
+
+    let mut end = gates(0, &"a line of output\n".repeat(40));
+    end.push(finished(
+        CaseOutcome::Exhausted,
+        "tokens ran out",
+        70_000,
+        Some(overrun()),
+    ));
+    author
+        .attempt(
+            &cases[1],
+            1,
+            vec![call("local", 1, 3_000, 100), refused()],
+            end,
+        )
+        .await;
+
+    let end = vec![finished(CaseOutcome::Errored, HOSTILE, 1_000, None)];
+    author
+        .attempt(&cases[2], 1, vec![failed_call("local")], end)
+        .await;
 }
 
 /// The batch, opened as reports open it. The folder goes with the guard.

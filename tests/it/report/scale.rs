@@ -44,7 +44,10 @@ fn absurd_counts_neither_overflow_nor_stop_a_report() {
     let conn = plain(200, 1_000);
     let report = load(&conn).expect("a report");
     assert_eq!(report.cases.len(), 200);
-    assert_eq!(report.latency.iter().map(|row| row.calls).sum::<i64>(), 1_000);
+    assert_eq!(
+        report.latency.iter().map(|row| row.calls).sum::<i64>(),
+        1_000
+    );
     let markdown = render(&report, Format::Markdown, &RenderOptions::default()).expect("Markdown");
     assert!(markdown.len() <= 60_000);
     let failing = report.failures.len();
