@@ -5,6 +5,7 @@ pub mod domain;
 pub mod net;
 pub mod policy;
 pub mod provider;
+pub mod report;
 pub mod sandbox;
 pub mod store;
 pub mod suite;

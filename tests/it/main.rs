@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod provider;
 #[cfg(test)]
+mod report;
+#[cfg(test)]
 mod sandbox;
 #[cfg(test)]
 mod store;
