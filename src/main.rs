@@ -1,3 +1,7 @@
 //! The `taskgate` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    taskgate::cli::main()
+}

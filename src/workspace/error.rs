@@ -215,7 +215,7 @@ impl WorkspaceError {
     }
 
     /// As [`WorkspaceError::io`], for a path of the host's.
-    pub(super) fn io_at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io_at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         Self::io(action, path.display().to_string())
     }
 }

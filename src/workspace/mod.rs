@@ -58,7 +58,7 @@ pub use find::Found;
 pub use list::{DirEntry, EntryKind};
 pub use materialise::{Source, materialise};
 pub use read::{MAX_READ, TextSlice};
-pub use remove::remove_tree;
+pub use remove::{create_folder, remove_folder_if_empty, remove_tree};
 pub use resolve::Resolved;
 pub use restore::{lay_in, restore_paths};
 pub use search::{GrepHits, GrepQuery, Hit};

@@ -48,6 +48,20 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
     emptied.iter().rev().try_for_each(fs::remove_dir)
 }
 
+/// Makes a folder and those above it; one that is there already is fine.
+///
+/// # Errors
+/// Where the operating system refuses.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+/// Removes a folder in which nothing is left; any other stays.
+pub fn remove_folder_if_empty(path: &Path) {
+    // The operating system refuses to remove a folder that holds something.
+    drop(fs::remove_dir(path));
+}
+
 fn children(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))

@@ -1,0 +1,359 @@
+//! Everything that a plan needs, found before anything starts: price tables, keys, scripts, reachable servers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::error::Problem;
+use super::{BatchError, Surroundings};
+use crate::domain::{PriceRecord, PriceTable};
+use crate::net::{Client, ClientConfig};
+use crate::provider::pricing;
+use crate::provider::{
+    Built, ConstructError, Parts, Secrets, Throttle, Vendor, construct, reachable,
+};
+use crate::suite::{CaseSpec, Plan, SuiteInfo};
+
+/// What to do with cases whose provider cannot be used here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unavailable {
+    /// Nothing starts, and everything that is missing is named.
+    Refuse,
+    /// They are left out as skipped.
+    Skip,
+}
+
+/// A provider that can be called, with the limits that all cases share.
+pub(super) struct ReadyProvider {
+    pub(super) built: Built,
+    pub(super) throttle: Option<Arc<Throttle>>,
+}
+
+/// A plan's surroundings, ready to be used.
+pub struct Prepared {
+    providers: BTreeMap<(String, String), Arc<ReadyProvider>>,
+    unavailable: BTreeMap<(String, String), String>,
+    models: BTreeMap<(String, String), String>,
+    tables: Vec<PriceTable>,
+    by_suite: BTreeMap<String, Arc<PriceTable>>,
+    warnings: BTreeMap<String, Vec<String>>,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared")
+            .field("models", &self.models)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Prepared {
+    pub(super) fn provider(&self, spec: &CaseSpec) -> Option<&Arc<ReadyProvider>> {
+        self.providers.get(&key(spec))
+    }
+
+    pub(super) fn unavailable(&self, spec: &CaseSpec) -> Option<String> {
+        self.unavailable.get(&key(spec)).cloned()
+    }
+
+    pub(super) fn model(&self, spec: &CaseSpec) -> String {
+        let declared = || spec.provider_config.model.clone();
+        self.models
+            .get(&key(spec))
+            .cloned()
+            .or_else(declared)
+            .unwrap_or_default()
+    }
+
+    /// The prices that a suite's budgets are kept under.
+    pub(super) fn prices(&self, suite: &str) -> Option<&Arc<PriceTable>> {
+        self.by_suite.get(suite)
+    }
+
+    /// One table for a display: the first that any suite names.
+    #[must_use]
+    pub fn any_prices(&self) -> Option<PriceTable> {
+        self.tables.first().cloned()
+    }
+
+    pub(super) fn price_tables(&self) -> Vec<&PriceTable> {
+        self.tables.iter().collect()
+    }
+
+    /// What a reader of every report must know of a suite.
+    pub fn warnings(&self, suite: &str) -> impl Iterator<Item = &String> {
+        self.warnings.get(suite).into_iter().flatten()
+    }
+}
+
+fn key(spec: &CaseSpec) -> (String, String) {
+    (spec.suite.clone(), spec.provider.clone())
+}
+
+/// Checks and builds everything that the plan's cases need. `recorded` are the prices of a batch that goes on.
+///
+/// # Errors
+/// Where something is missing: all of it is named, and nothing has started.
+pub async fn prepare(
+    plan: &Plan,
+    recorded: Option<&[PriceRecord]>,
+    around: &Surroundings,
+    unavailable: Unavailable,
+    max_cost: bool,
+) -> Result<Prepared, BatchError> {
+    let mut prepared = Prepared {
+        providers: BTreeMap::new(),
+        unavailable: BTreeMap::new(),
+        models: BTreeMap::new(),
+        tables: Vec::new(),
+        by_suite: BTreeMap::new(),
+        warnings: BTreeMap::new(),
+    };
+    let mut problems = Vec::new();
+    match recorded {
+        Some(records) => prepared.take_recorded(plan, records),
+        None => plan
+            .suites
+            .iter()
+            .for_each(|suite| prepared.load_tables(suite, &mut problems)),
+    }
+    let client = Client::new(client_config(around));
+    let mut missing = prepared.build_providers(plan, &client, around);
+    missing.extend(prepared.find_unreachable(&client).await);
+    match unavailable {
+        Unavailable::Refuse => problems.extend(missing),
+        Unavailable::Skip => {
+            for problem in missing {
+                if let Some(provider) = problem.provider {
+                    prepared
+                        .unavailable
+                        .insert(provider, format!("provider unavailable: {}", problem.text));
+                }
+            }
+        }
+    }
+    if !problems.is_empty() {
+        return Err(BatchError::Unavailable { problems });
+    }
+    prepared.warn_of_unpriced(plan, max_cost);
+    Ok(prepared)
+}
+
+impl Prepared {
+    fn load_tables(&mut self, suite: &SuiteInfo, problems: &mut Vec<Problem>) {
+        let mut own = Vec::new();
+        for path in &suite.prices {
+            match pricing::load(path) {
+                Ok(table) => own.push(table),
+                Err(error) => problems.push(Problem {
+                    provider: None,
+                    text: error.to_string(),
+                    help: None,
+                }),
+            }
+        }
+        self.use_tables(&suite.name, own);
+    }
+
+    fn take_recorded(&mut self, plan: &Plan, records: &[PriceRecord]) {
+        let mut tables: Vec<PriceTable> = Vec::new();
+        for record in records {
+            let Ok(as_of) = record.as_of.parse() else {
+                continue;
+            };
+            let position = tables
+                .iter()
+                .position(|table| table.name == record.table)
+                .unwrap_or_else(|| {
+                    tables.push(PriceTable {
+                        name: record.table.clone(),
+                        as_of,
+                        models: BTreeMap::new(),
+                    });
+                    tables.len() - 1
+                });
+            tables[position]
+                .models
+                .insert(record.model.clone(), record.price);
+        }
+        for suite in &plan.suites {
+            let names: BTreeSet<String> =
+                suite.prices.iter().map(|path| table_name(path)).collect();
+            let own = tables
+                .iter()
+                .filter(|table| names.contains(&table.name))
+                .cloned()
+                .collect();
+            self.use_tables(&suite.name, own);
+        }
+    }
+
+    fn use_tables(&mut self, suite: &str, own: Vec<PriceTable>) {
+        let mut merged: Option<PriceTable> = None;
+        for table in own {
+            match &mut merged {
+                None => merged = Some(table.clone()),
+                Some(merged) => {
+                    for (model, price) in &table.models {
+                        merged.models.entry(model.clone()).or_insert(*price);
+                    }
+                }
+            }
+            if !self.tables.contains(&table) {
+                self.tables.push(table);
+            }
+        }
+        if let Some(merged) = merged {
+            self.by_suite.insert(suite.to_owned(), Arc::new(merged));
+        }
+    }
+
+    /// Builds every provider that a case needs, and says which cannot be built.
+    fn build_providers(
+        &mut self,
+        plan: &Plan,
+        client: &Client,
+        around: &Surroundings,
+    ) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let lookup = |name: &str| {
+            around
+                .host_env
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.clone())
+        };
+        for spec in plan.cases.iter().filter(|spec| spec.skip.is_none()) {
+            let key = key(spec);
+            if self.providers.contains_key(&key)
+                || problems
+                    .iter()
+                    .any(|problem: &Problem| problem.provider.as_ref() == Some(&key))
+            {
+                continue;
+            }
+            let secrets = Secrets {
+                env: &lookup,
+                base: &spec.base,
+            };
+            let parts = Parts {
+                client: client.clone(),
+                clock: Arc::clone(&around.clock),
+                redactor: around.redactor.clone(),
+            };
+            match construct(&spec.provider, &spec.provider_config, &secrets, &parts) {
+                Ok(built) => {
+                    self.models.insert(
+                        key.clone(),
+                        built.for_case(&spec.task, spec.trial).model().to_owned(),
+                    );
+                    let throttle = spec
+                        .provider_config
+                        .limits
+                        .map(|limits| Arc::new(Throttle::new(limits, Arc::clone(&around.clock))));
+                    self.providers
+                        .insert(key, Arc::new(ReadyProvider { built, throttle }));
+                }
+                Err(error) => {
+                    let text = format!("suite `{}`: {error}", spec.suite);
+                    problems.push(Problem {
+                        provider: Some(key),
+                        text,
+                        help: way_out(&error),
+                    });
+                }
+            }
+        }
+        problems
+    }
+
+    async fn find_unreachable(&mut self, client: &Client) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for (key, provider) in &self.providers {
+            if let Err(error) = reachable(&provider.built, client).await {
+                let (suite, name) = key;
+                problems.push(Problem {
+                    provider: Some(key.clone()),
+                    text: format!("provider `{name}` of suite `{suite}` cannot be reached: {}", error.message),
+                    help: Some("start the server, mend `base_url`, or leave its cases out with --skip-unavailable".to_owned()),
+                });
+            }
+        }
+        for key in problems
+            .iter()
+            .filter_map(|problem| problem.provider.as_ref())
+        {
+            self.providers.remove(key);
+        }
+        problems
+    }
+
+    /// A ceiling in money that no price can be held against must not look like one that holds.
+    fn warn_of_unpriced(&mut self, plan: &Plan, max_cost: bool) {
+        for suite in &plan.suites {
+            let mut unpriced: BTreeSet<String> = BTreeSet::new();
+            for spec in plan
+                .cases
+                .iter()
+                .filter(|spec| spec.suite == suite.name && spec.skip.is_none())
+            {
+                let limited =
+                    max_cost || suite.budget.cost_usd.is_some() || spec.budget.cost.is_some();
+                let model = self.model(spec);
+                let priced = self
+                    .prices(&suite.name)
+                    .is_some_and(|table| table.models.contains_key(&model));
+                if limited && !priced && spec.provider_config.vendor != Vendor::Scripted {
+                    unpriced.insert(format!("`{}` ({model})", spec.provider));
+                }
+            }
+            if !unpriced.is_empty() {
+                let names: Vec<String> = unpriced.into_iter().collect();
+                let warning = format!(
+                    "no price is known for {}: a ceiling in money does not hold for its calls; add its model to a table under `prices`",
+                    names.join(", ")
+                );
+                self.warnings
+                    .entry(suite.name.clone())
+                    .or_default()
+                    .push(warning);
+            }
+        }
+    }
+}
+
+/// Proxies are named by the environment, which only this room's caller has read.
+fn client_config(around: &Surroundings) -> ClientConfig {
+    let lookup = |names: [&str; 2]| {
+        let found = around
+            .host_env
+            .iter()
+            .find(|(name, value)| names.contains(&name.as_str()) && !value.is_empty());
+        found.map(|(_, value)| value.clone())
+    };
+    ClientConfig {
+        proxy: lookup(["HTTPS_PROXY", "https_proxy"]).map(Into::into),
+        no_proxy: lookup(["NO_PROXY", "no_proxy"]).unwrap_or_default(),
+        ..ClientConfig::default()
+    }
+}
+
+fn way_out(error: &ConstructError) -> Option<String> {
+    let text = match error {
+        ConstructError::Unset { variable, .. } => {
+            format!("set {variable}, or leave its cases out with --skip-unavailable")
+        }
+        ConstructError::File { .. } | ConstructError::KeyForOther { .. } => {
+            "give it, or leave its cases out with --skip-unavailable".to_owned()
+        }
+        _ => return None,
+    };
+    Some(text)
+}
+
+/// A price table is known by its file's name without the ending.
+fn table_name(path: &Path) -> String {
+    path.file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}

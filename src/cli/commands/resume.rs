@@ -1,0 +1,96 @@
+//! `taskgate resume`
+
+use super::batch::{Task, conclude, heed_signals, refuse, runtime, surroundings, watched};
+use crate::base::Redactor;
+use crate::batch::{self, BatchError, Unavailable, plan_of, prepare};
+use crate::cli::args::ResumeArgs;
+use crate::cli::exit::Exit;
+use crate::cli::output::Output;
+use crate::cli::settings::Settings;
+use crate::domain::{BatchRecord, CaseOutcome};
+use crate::store::{CaseProgress, Store, StoreError};
+
+pub(in crate::cli) fn run(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit {
+    match runtime(output) {
+        Ok(runtime) => runtime.block_on(resume(args, settings, output)),
+        Err(exit) => exit,
+    }
+}
+
+fn open(
+    args: &ResumeArgs,
+    redactor: &Redactor,
+) -> Result<(Store, BatchRecord, Vec<CaseProgress>), StoreError> {
+    let store = Store::open(&args.trace, redactor.clone())?;
+    let (record, progress) = (store.batch()?, store.case_progress()?);
+    Ok((store, record, progress))
+}
+
+async fn resume(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit {
+    let redactor = Redactor::default();
+    let (store, record, progress) = match open(args, &redactor) {
+        Ok(opened) => opened,
+        Err(error) => {
+            output.error(&error.to_string(), None);
+            return Exit::Usage;
+        }
+    };
+    let (plan, mut options) = match plan_of(&record) {
+        Ok(known) => known,
+        Err(error) => return refuse(&error, output),
+    };
+    if let Some(jobs) = args.pace.jobs {
+        options.jobs = usize::from(jobs);
+    }
+    options.max_cost = args.pace.max_cost.or(options.max_cost);
+    options.retries = args.pace.retries.unwrap_or(options.retries);
+    let open = |case: &&CaseProgress| {
+        case.skip.is_none() && matches!(case.outcome, None | Some(CaseOutcome::Interrupted))
+    };
+    let total = progress.iter().filter(open).count();
+    output.note(&format!("{total} of {} cases are left", progress.len()));
+    let around = surroundings(store, redactor, settings);
+    // Only what the cases that are left need has to be there.
+    let left: std::collections::BTreeSet<_> = progress
+        .iter()
+        .filter(open)
+        .map(|case| case.id.clone())
+        .collect();
+    let mut needed = plan.clone();
+    needed.cases.retain(|case| left.contains(&case.id));
+    let limited = options.max_cost.is_some();
+    let prepared = match prepare(
+        &needed,
+        Some(&record.prices),
+        &around,
+        Unavailable::Refuse,
+        limited,
+    )
+    .await
+    {
+        Ok(prepared) => prepared,
+        Err(error) => return refuse(&error, output),
+    };
+    let prices = prepared.any_prices();
+    let (around, display) = watched(
+        around,
+        Task {
+            total,
+            ceiling: options.max_cost,
+            prices,
+        },
+        settings,
+    );
+    let signals = tokio::spawn(heed_signals(
+        around.stop.clone(),
+        std::sync::Arc::clone(&display),
+    ));
+    let store = around.store.clone();
+    let ended = batch::resume(needed, progress, prepared, &options, around).await;
+    display.finish();
+    let closed = store.close().await.map_err(BatchError::from);
+    let ended = ended.and_then(|end| closed.map(|()| end));
+    let exit = conclude(ended, &args.trace, &args.reports, output);
+    signals.abort();
+    exit
+}

@@ -1,0 +1,149 @@
+//! `taskgate run`
+
+use std::path::{Path, PathBuf};
+
+use super::batch::{Task, conclude, heed_signals, refuse, runtime, surroundings, watched};
+use super::planning;
+use crate::base::{Clock, Redactor, SystemClock};
+use crate::batch::{self, BatchOptions, Keep, Unavailable, batch_record, prepare};
+use crate::cli::args::{KeepArg, RunArgs};
+use crate::cli::exit::Exit;
+use crate::cli::output::Output;
+use crate::cli::settings::Settings;
+use crate::store::Store;
+use crate::suite::Plan;
+
+pub(in crate::cli) fn run(args: &RunArgs, settings: &Settings, output: &Output) -> Exit {
+    let plan = match planning::plan(&args.selection, output) {
+        Ok(plan) => plan,
+        Err(exit) => return exit,
+    };
+    let trace = args.trace.clone().unwrap_or_else(|| default_trace(&plan));
+    match runtime(output) {
+        Ok(runtime) => runtime.block_on(run_plan(args, plan, &trace, settings, output)),
+        Err(exit) => exit,
+    }
+}
+
+async fn run_plan(
+    args: &RunArgs,
+    plan: Plan,
+    trace: &Path,
+    settings: &Settings,
+    output: &Output,
+) -> Exit {
+    let redactor = Redactor::default();
+    // The trace is made last, so that a batch that cannot start leaves none; the surroundings need one, and a
+    // file that is in the way must be found before anything is asked of a provider.
+    if trace.exists() {
+        let help = format!(
+            "`taskgate resume {}` goes on with it; or name another file with --trace",
+            trace.display()
+        );
+        output.error(&format!("{} exists already", trace.display()), Some(&help));
+        return Exit::Usage;
+    }
+    let options = options(args);
+    let scratch = match Store::memory() {
+        Ok(store) => store,
+        Err(error) => {
+            output.error(&error.to_string(), None);
+            return Exit::Usage;
+        }
+    };
+    let mut around = surroundings(scratch, redactor.clone(), settings);
+    let unavailable = if args.skip_unavailable {
+        Unavailable::Skip
+    } else {
+        Unavailable::Refuse
+    };
+    let prepared = match prepare(
+        &plan,
+        None,
+        &around,
+        unavailable,
+        options.max_cost.is_some(),
+    )
+    .await
+    {
+        Ok(prepared) => prepared,
+        Err(error) => return refuse(&error, output),
+    };
+    let record = batch_record(&plan, &prepared, &options, &*around.sandbox, &*around.clock);
+    for warning in record.suites.iter().flat_map(|suite| &suite.warnings) {
+        output.warning(warning);
+    }
+    around.store = match Store::create(trace, redactor) {
+        Ok(store) => store,
+        Err(error) => {
+            output.error(&error.to_string(), None);
+            return Exit::Usage;
+        }
+    };
+    around.work_dir = super::batch::work_dir(trace);
+    let total = record
+        .cases
+        .iter()
+        .filter(|case| case.skip.is_none())
+        .count();
+    let prices = prepared.any_prices();
+    let (around, progress) = watched(
+        around,
+        Task {
+            total,
+            ceiling: options.max_cost,
+            prices,
+        },
+        settings,
+    );
+    let signals = tokio::spawn(heed_signals(
+        around.stop.clone(),
+        std::sync::Arc::clone(&progress),
+    ));
+    let store = around.store.clone();
+    let ended = batch::run(plan, record, prepared, &options, around).await;
+    progress.finish();
+    let closed = store.close().await.map_err(batch::BatchError::from);
+    let ended = ended.and_then(|end| closed.map(|()| end));
+    let exit = conclude(ended, trace, &args.reports, output);
+    signals.abort();
+    exit
+}
+
+fn options(args: &RunArgs) -> BatchOptions {
+    BatchOptions {
+        jobs: args.pace.jobs.map_or_else(cores, usize::from),
+        fail_fast: args.fail_fast,
+        max_cost: args.pace.max_cost,
+        retries: args.pace.retries.unwrap_or(0),
+        keep_workspaces: match args.keep_workspaces {
+            KeepArg::Failed => Keep::Failed,
+            KeepArg::All => Keep::All,
+            KeepArg::None => Keep::None,
+        },
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// A new file for each batch, so that running twice loses nothing.
+fn default_trace(plan: &Plan) -> PathBuf {
+    let name = match &plan.suites[..] {
+        [suite] => suite.name.as_str(),
+        _ => "batch",
+    };
+    let stamp = SystemClock::default()
+        .now()
+        .strftime("%Y%m%d-%H%M%S")
+        .to_string();
+    let folder = Path::new("traces");
+    let mut trace = folder.join(format!("{name}-{stamp}.db"));
+    let mut serial = 2;
+    while trace.exists() {
+        trace = folder.join(format!("{name}-{stamp}-{serial}.db"));
+        serial += 1;
+    }
+    trace
+}

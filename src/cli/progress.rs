@@ -1,0 +1,263 @@
+//! What a person sees while a batch runs: a display on a terminal, one line per finished case elsewhere.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output::{Tone, paint};
+use crate::base::{Clock, Money, format_duration, one_line, printable};
+use crate::domain::{CaseId, CaseOutcome, CaseTimes, EventKind, Overrun, PriceTable, RunEvent};
+use crate::run::{Flow, Observer};
+
+/// Running cases that are shown at once; the rest is counted.
+const MOST_LINES: usize = 12;
+
+/// Watches a batch and shows how it goes.
+pub(super) struct Progress {
+    clock: Arc<dyn Clock>,
+    start: Duration,
+    total: usize,
+    trace: String,
+    color: bool,
+    ceiling: Option<Money>,
+    prices: Option<PriceTable>,
+    display: Option<Display>,
+    state: Mutex<State>,
+}
+
+struct Display {
+    bars: MultiProgress,
+    summary: ProgressBar,
+}
+
+#[derive(Default)]
+struct State {
+    running: BTreeMap<CaseId, Running>,
+    outcomes: BTreeMap<&'static str, usize>,
+    spent: Money,
+}
+
+struct Running {
+    began: Duration,
+    step: u32,
+    doing: String,
+    spent: Money,
+    bar: Option<ProgressBar>,
+}
+
+/// What the display is about.
+pub(super) struct About {
+    pub(super) total: usize,
+    pub(super) trace: String,
+    pub(super) color: bool,
+    pub(super) interactive: bool,
+    pub(super) ceiling: Option<Money>,
+    pub(super) prices: Option<PriceTable>,
+}
+
+impl Progress {
+    pub(super) fn new(about: About, clock: Arc<dyn Clock>) -> Self {
+        let display = about.interactive.then(|| {
+            let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+            let summary = bars.add(ProgressBar::new_spinner());
+            summary.set_style(line_style());
+            Display { bars, summary }
+        });
+        Self {
+            start: clock.monotonic(),
+            clock,
+            total: about.total,
+            trace: about.trace,
+            color: about.color,
+            ceiling: about.ceiling,
+            prices: about.prices,
+            display,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Takes the display away, so that what follows stands on clean lines.
+    pub(super) fn finish(&self) {
+        if let Some(display) = &self.display {
+            drop(display.bars.clear());
+        }
+    }
+
+    /// Says something without tearing the display.
+    pub(super) fn say(&self, line: &str) {
+        match &self.display {
+            Some(display) => drop(display.bars.println(line)),
+            None => {
+                use std::io::Write as _;
+                drop(writeln!(std::io::stderr().lock(), "{line}"));
+            }
+        }
+    }
+
+    fn finished(&self, state: &mut State, id: &CaseId, end: &End<'_>) {
+        *state.outcomes.entry(end.outcome.as_str()).or_default() += 1;
+        let running = state.running.remove(id);
+        if let (Some(display), Some(bar)) = (
+            &self.display,
+            running.as_ref().and_then(|running| running.bar.as_ref()),
+        ) {
+            display.bars.remove(bar);
+        }
+        let (steps, spent) =
+            running.map_or((0, Money::ZERO), |running| (running.step, running.spent));
+        self.say(&self.line(id, end, steps, spent));
+        if !matches!(end.outcome, CaseOutcome::Passed | CaseOutcome::Skipped) {
+            let hint = format!("      taskgate show {} '{id}'", self.trace);
+            self.say(&paint(self.color, Tone::Dim, &hint));
+        }
+    }
+
+    fn line(&self, id: &CaseId, end: &End<'_>, steps: u32, spent: Money) -> String {
+        let (word, tone) = match end.outcome {
+            CaseOutcome::Passed => ("PASS", Tone::Good),
+            CaseOutcome::Failed => ("FAIL", Tone::Bad),
+            CaseOutcome::Exhausted => ("OUT ", Tone::Bad),
+            CaseOutcome::Refused => ("REF ", Tone::Bad),
+            CaseOutcome::Errored => ("ERR ", Tone::Odd),
+            CaseOutcome::Interrupted => ("STOP", Tone::Odd),
+            CaseOutcome::Skipped => ("SKIP", Tone::Dim),
+        };
+        let mut line = format!("{}  {id}", paint(self.color, tone, word));
+        if !end.reason.is_empty() {
+            line.push_str(&format!("   {}", one_line(&printable(end.reason), 160)));
+        } else if let Some(overrun) = end.overrun {
+            line.push_str(&format!(
+                "   although the {} budget of {} ran out",
+                overrun.kind.as_str(),
+                overrun.limit
+            ));
+        }
+        let money = if self.prices.is_some() {
+            format!("  {spent}")
+        } else {
+            String::new()
+        };
+        let wall = format_duration(Duration::from_millis(end.times.wall));
+        line.push_str(&format!("   {steps} steps{money}  {wall}"));
+        line
+    }
+
+    fn refresh(&self, state: &mut State, id: &CaseId) {
+        let Some(display) = &self.display else { return };
+        let now = self.clock.monotonic();
+        let shown = state
+            .running
+            .values()
+            .filter(|running| running.bar.is_some())
+            .count();
+        if let Some(running) = state.running.get_mut(id) {
+            if running.bar.is_none() && shown < MOST_LINES {
+                let bar = display.bars.add(ProgressBar::new_spinner());
+                bar.set_style(line_style());
+                running.bar = Some(bar);
+            }
+            if let Some(bar) = &running.bar {
+                let took = format_duration(now.saturating_sub(running.began));
+                let doing = one_line(&printable(&running.doing), 48);
+                bar.set_message(format!(
+                    "  {id}   step {}  {doing}   {}  {took}",
+                    running.step, running.spent
+                ));
+            }
+        }
+        let done: usize = state.outcomes.values().sum();
+        let mut words = vec![format!("{done}/{} cases", self.total)];
+        words.extend(
+            state
+                .outcomes
+                .iter()
+                .map(|(outcome, count)| format!("{count} {outcome}")),
+        );
+        words.push(format!("{} running", state.running.len()));
+        words.push(match self.ceiling {
+            Some(ceiling) => format!("{} of {ceiling}", state.spent),
+            None => state.spent.to_string(),
+        });
+        words.push(format_duration(now.saturating_sub(self.start)));
+        display.summary.set_message(words.join("  "));
+    }
+}
+
+struct End<'a> {
+    outcome: CaseOutcome,
+    reason: &'a str,
+    overrun: Option<&'a Overrun>,
+    times: CaseTimes,
+}
+
+impl Observer for Progress {
+    fn event(&self, event: &RunEvent) -> Flow {
+        let Some(case) = &event.case else {
+            return Flow::Continue;
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let EventKind::CaseFinished {
+            outcome,
+            reason,
+            overrun,
+            times,
+        } = &event.kind
+        {
+            let end = End {
+                outcome: *outcome,
+                reason,
+                overrun: overrun.as_ref(),
+                times: *times,
+            };
+            self.finished(&mut state, &case.id, &end);
+            self.refresh(&mut state, &case.id);
+            return Flow::Continue;
+        }
+        let now = self.clock.monotonic();
+        let running = state
+            .running
+            .entry(case.id.clone())
+            .or_insert_with(|| Running {
+                began: now,
+                step: 0,
+                doing: String::new(),
+                spent: Money::ZERO,
+                bar: None,
+            });
+        running.step = running.step.max(event.step);
+        let mut cost = Money::ZERO;
+        match &event.kind {
+            EventKind::CaseStarted { .. } => running.doing = "setting up".to_owned(),
+            EventKind::ModelCalling { .. } => running.doing = "asking the model".to_owned(),
+            EventKind::ModelCalled(call) => {
+                let model = call.served_model.as_ref().unwrap_or(&call.requested_model);
+                let priced = self
+                    .prices
+                    .as_ref()
+                    .zip(call.usage)
+                    .and_then(|(table, usage)| table.cost(model, &usage));
+                cost = priced.unwrap_or_default();
+            }
+            EventKind::Retry { kind, .. } => {
+                running.doing = format!("waiting after {}", kind.as_str())
+            }
+            EventKind::ToolCalling { name, target } => running.doing = format!("{name} {target}"),
+            EventKind::GateStarted { phase, name } => {
+                running.doing = format!("gate {phase}/{name}")
+            }
+            // The last step was not taken: the run ended on the one before.
+            EventKind::Finished { steps, .. } => running.step = *steps,
+            _ => {}
+        }
+        running.spent += cost;
+        state.spent += cost;
+        self.refresh(&mut state, &case.id);
+        Flow::Continue
+    }
+}
+
+fn line_style() -> ProgressStyle {
+    ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
