@@ -65,10 +65,9 @@ async fn start(program: &str, spec: &RunSpec<'_>) -> Result<Tree, Ending> {
         argv: spec.argv,
         workdir: &workdir,
         env: &env,
-        limits: &spec.limits,
     };
     for _ in 1..BUSY {
-        match Tree::spawn(&launch) {
+        match Tree::spawn(&launch, &spec.limits) {
             // A process that is being started elsewhere holds the file open from when it was written.
             Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
                 tokio::time::sleep(PAUSE).await;
@@ -76,7 +75,7 @@ async fn start(program: &str, spec: &RunSpec<'_>) -> Result<Tree, Ending> {
             tree => return tree.map_err(|error| not_started("spawn", error)),
         }
     }
-    Tree::spawn(&launch).map_err(|error| not_started("spawn", error))
+    Tree::spawn(&launch, &spec.limits).map_err(|error| not_started("spawn", error))
 }
 
 fn workdir(path: &Path) -> std::io::Result<std::path::PathBuf> {

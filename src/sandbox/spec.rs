@@ -113,7 +113,7 @@ impl fmt::Display for Cap {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "ending", content = "value", rename_all = "snake_case")]
 pub enum Ending {
     /// By itself, with this status.

@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         "fork-child" => os::fork_child(first, hang),
         "fork-daemon" => os::fork_daemon(first, hang),
         "fork-stranger" => os::fork_stranger(first),
+        "fork-hopper" => os::fork_hopper(first),
         "fork-and-hang" => {
             os::fork_child(first, hang);
             os::fork_daemon(rest.get(1).map_or("", String::as_str), hang);

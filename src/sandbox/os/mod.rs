@@ -5,6 +5,8 @@ mod floor;
 mod linux;
 #[cfg(all(unix, not(target_os = "linux")))]
 mod macos;
+#[cfg(target_os = "linux")]
+mod sweep;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -12,7 +14,7 @@ mod windows;
 
 use std::path::Path;
 
-use super::{Ending, Environment, SandboxLimits};
+use super::{Ending, Environment};
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -41,8 +43,6 @@ pub(super) struct Launch<'a> {
     pub(super) workdir: &'a Path,
     /// All of its variables, the marker of the run among them.
     pub(super) env: &'a Environment,
-    /// Its caps.
-    pub(super) limits: &'a SandboxLimits,
 }
 
 /// How a command ended once nothing more is to come.

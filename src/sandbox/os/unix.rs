@@ -68,8 +68,11 @@ pub(in crate::sandbox) struct Tree {
 }
 
 impl Tree {
-    /// Starts a command.
-    pub(in crate::sandbox) fn spawn(launch: &Launch<'_>) -> io::Result<Self> {
+    /// Starts a command under its caps.
+    pub(in crate::sandbox) fn spawn(
+        launch: &Launch<'_>,
+        limits: &SandboxLimits,
+    ) -> io::Result<Self> {
         system::prepare();
         let mut command = CommandWrap::with_new(launch.file, |command| {
             if let Some((program, arguments)) = launch.argv.split_first() {
@@ -84,7 +87,7 @@ impl Tree {
                 .stderr(Stdio::piped());
         });
         command.wrap(Confine {
-            limits: resource_limits(launch.limits),
+            limits: resource_limits(limits),
         });
         let (child, group, family) =
             Family::of(launch.env.get(MARKER).unwrap_or_default(), || {

@@ -115,8 +115,11 @@ pub(in crate::sandbox) struct Tree {
 }
 
 impl Tree {
-    /// Starts a command.
-    pub(in crate::sandbox) fn spawn(launch: &Launch<'_>) -> io::Result<Self> {
+    /// Starts a command. None of its caps is one that the system keeps.
+    pub(in crate::sandbox) fn spawn(
+        launch: &Launch<'_>,
+        _limits: &SandboxLimits,
+    ) -> io::Result<Self> {
         let mut command = CommandWrap::with_new(launch.file, |command| {
             command
                 .args(launch.argv.iter().skip(1))

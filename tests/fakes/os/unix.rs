@@ -56,6 +56,33 @@ pub(crate) fn fork_stranger(path: &str) {
     wait_for(path);
 }
 
+/// Starts some that leave their session, fork and end, and so do their children, without an end. Each step leaves its
+/// mark in `path`, so that a test sees whether there are more.
+pub(crate) fn fork_hopper(path: &str) {
+    use std::io::Write as _;
+    for _ in 0..3 {
+        daemon(|| {
+            loop {
+                let mut file = std::fs::File::options()
+                    .append(true)
+                    .create(true)
+                    .open(path)
+                    .expect("a file");
+                file.write_all(b".").expect("a file");
+                // It may be a leader already.
+                let _leader = setsid();
+                // SAFETY: this process has one thread.
+                match unsafe { fork() } {
+                    Ok(ForkResult::Child) => {}
+                    // SAFETY: nothing of this process is left to clean up.
+                    _ => unsafe { libc::_exit(0) },
+                }
+            }
+        });
+    }
+    wait_for(path);
+}
+
 fn daemon(then: impl FnOnce()) {
     // SAFETY: this process has one thread.
     match unsafe { fork() }.expect("a child") {

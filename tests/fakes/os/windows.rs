@@ -24,6 +24,11 @@ pub(crate) fn fork_daemon(path: &str, then: fn() -> !) {
 }
 
 /// As [`fork_child`].
+pub(crate) fn fork_hopper(path: &str) {
+    fork_stranger(path);
+}
+
+/// As [`fork_child`].
 pub(crate) fn fork_stranger(path: &str) {
     fork_child(path, || {
         loop {

@@ -51,6 +51,25 @@ async fn a_daemon_ends_with_its_command() {
 }
 
 #[tokio::test]
+async fn who_runs_from_process_to_process_is_caught() {
+    if !finds_daemons() {
+        return;
+    }
+    let bench = Bench::new();
+    let outcome = bench
+        .fake(&["fork-hopper", &bench.argument("steps")], wide())
+        .await;
+    assert_eq!(outcome.ending, Ending::Exited(0));
+    let steps = || std::fs::read(bench.path("steps")).map_or(0, |steps| steps.len());
+    let before = steps();
+    // A moment in which one that is left would have moved on.
+    for _ in 0..20 {
+        bench.fake(&["exit", "0"], wide()).await;
+    }
+    assert_eq!(steps(), before);
+}
+
+#[tokio::test]
 async fn running_out_of_time_leaves_nobody() {
     let bench = Bench::new();
     let (child, daemon) = (bench.argument("child"), bench.argument("daemon"));
