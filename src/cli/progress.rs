@@ -39,11 +39,19 @@ struct State {
     spent: Money,
 }
 
+/// What a case cost as far as prices are known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bill {
+    spent: Money,
+    /// Whether a call had no price, so that `spent` is a floor.
+    unpriced: bool,
+}
+
 struct Running {
     began: Duration,
     step: u32,
     doing: String,
-    spent: Money,
+    bill: Bill,
     bar: Option<ProgressBar>,
 }
 
@@ -105,16 +113,16 @@ impl Progress {
         ) {
             display.bars.remove(bar);
         }
-        let (steps, spent) =
-            running.map_or((0, Money::ZERO), |running| (running.step, running.spent));
-        self.say(&self.line(id, end, steps, spent));
+        let (steps, bill) =
+            running.map_or((0, Bill::default()), |running| (running.step, running.bill));
+        self.say(&self.line(id, end, steps, bill));
         if !matches!(end.outcome, CaseOutcome::Passed | CaseOutcome::Skipped) {
             let hint = format!("      taskgate show {} '{id}'", self.trace);
             self.say(&paint(self.color, Tone::Dim, &hint));
         }
     }
 
-    fn line(&self, id: &CaseId, end: &End<'_>, steps: u32, spent: Money) -> String {
+    fn line(&self, id: &CaseId, end: &End<'_>, steps: u32, bill: Bill) -> String {
         let (word, tone) = match end.outcome {
             CaseOutcome::Passed => ("PASS", Tone::Good),
             CaseOutcome::Failed => ("FAIL", Tone::Bad),
@@ -124,24 +132,31 @@ impl Progress {
             CaseOutcome::Interrupted => ("STOP", Tone::Odd),
             CaseOutcome::Skipped => ("SKIP", Tone::Dim),
         };
-        let mut line = format!("{}  {id}", paint(self.color, tone, word));
-        if !end.reason.is_empty() {
-            line.push_str(&format!("   {}", one_line(&printable(end.reason), 160)));
-        } else if let Some(overrun) = end.overrun {
-            line.push_str(&format!(
-                "   although the {} budget of {} ran out",
+        let why = match end.overrun {
+            _ if !end.reason.is_empty() => one_line(&printable(end.reason), 160),
+            Some(overrun) => format!(
+                "although the {} budget of {} ran out",
                 overrun.kind.as_str(),
                 overrun.limit
-            ));
-        }
-        let money = if self.prices.is_some() {
-            format!("  {spent}")
-        } else {
-            String::new()
+            ),
+            None => String::new(),
+        };
+        let money = match (&self.prices, bill.unpriced) {
+            (None, _) => String::new(),
+            (Some(_), true) if bill.spent == Money::ZERO => "not priced".to_owned(),
+            (Some(_), true) => format!(">= {}", bill.spent),
+            (Some(_), false) => bill.spent.to_string(),
         };
         let wall = format_duration(Duration::from_millis(end.times.wall));
-        line.push_str(&format!("   {steps} steps{money}  {wall}"));
-        line
+        let facts = [format!("{steps} steps"), money, wall];
+        let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+        let parts = [
+            format!("{}  {id}", paint(self.color, tone, word)),
+            why,
+            facts.join("  "),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("   ")
     }
 
     fn refresh(&self, state: &mut State, id: &CaseId) {
@@ -163,7 +178,7 @@ impl Progress {
                 let doing = one_line(&printable(&running.doing), 48);
                 bar.set_message(format!(
                     "  {id}   step {}  {doing}   {}  {took}",
-                    running.step, running.spent
+                    running.step, running.bill.spent
                 ));
             }
         }
@@ -223,7 +238,7 @@ impl Observer for Progress {
                 began: now,
                 step: 0,
                 doing: String::new(),
-                spent: Money::ZERO,
+                bill: Bill::default(),
                 bar: None,
             });
         running.step = running.step.max(event.step);
@@ -238,6 +253,7 @@ impl Observer for Progress {
                     .as_ref()
                     .zip(call.usage)
                     .and_then(|(table, usage)| table.cost(model, &usage));
+                running.bill.unpriced |= priced.is_none() && call.failure.is_none();
                 cost = priced.unwrap_or_default();
             }
             EventKind::Retry { kind, .. } => {
@@ -251,7 +267,7 @@ impl Observer for Progress {
             EventKind::Finished { steps, .. } => running.step = *steps,
             _ => {}
         }
-        running.spent += cost;
+        running.bill.spent += cost;
         state.spent += cost;
         self.refresh(&mut state, &case.id);
         Flow::Continue

@@ -51,13 +51,11 @@ impl Harness {
     }
 
     /// A run of `contract`, which begins when the request is awaited.
-    #[must_use]
     pub fn start(&self, contract: TaskContract) -> RunRequest {
         RunRequest::start(self.clone(), contract)
     }
 
     /// Goes on with a run at its last committed step, under the contract and the policy that it was stored with.
-    #[must_use]
     pub fn resume(&self, run: RunId) -> RunRequest {
         RunRequest::resume(self.clone(), run)
     }

@@ -110,10 +110,7 @@ pub(super) fn conclude(
     targets: &Reports,
     output: &Output,
 ) -> Exit {
-    let failure = match ended {
-        Ok(_) => None,
-        Err(error) => Some(error),
-    };
+    let failure = ended.err();
     let written = reports::after_batch(trace, targets, output);
     match (failure, written) {
         (Some(error), _) => {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::batch::{Task, conclude, heed_signals, refuse, runtime, surroundings, watched};
 use super::planning;
-use crate::base::{Clock, Redactor, SystemClock};
+use crate::base::{Clock as _, Redactor, SystemClock};
 use crate::batch::{self, BatchOptions, Keep, Unavailable, batch_record, prepare};
 use crate::cli::args::{KeepArg, RunArgs};
 use crate::cli::exit::Exit;

@@ -107,7 +107,6 @@ impl Bench {
 }
 
 /// Says why a test does not show what it is named after.
-#[expect(clippy::print_stdout, reason = "a test that is not run must say so")]
 pub(crate) fn skipped(why: &str) {
     println!("skipped: {why}");
 }

@@ -58,7 +58,6 @@ pub(crate) fn small(task: &str, rest: &str) -> String {
     )
 }
 
-#[expect(clippy::panic, reason = "a test says what is wrong")]
 pub(crate) fn on_linux(suites: &[Suite]) -> Plan {
     let options = PlanOptions {
         platform: Platform::Linux,

@@ -16,7 +16,6 @@ use super::{Folder, ids, on_linux, small};
 
 const EXAMPLE: &str = include_str!("example.yaml");
 
-#[expect(clippy::panic, reason = "a test's own file")]
 fn example() -> (Folder, Suite) {
     let folder = Folder::new();
     for name in [
