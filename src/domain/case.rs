@@ -184,7 +184,7 @@ pub struct GateResult {
     pub exit_code: Option<i32>,
     /// Wall time in milliseconds.
     pub duration_ms: u64,
-    /// What it printed: standard output, then standard error.
+    /// What it printed: standard error first, since a tool's chatter goes there and its verdict to standard output.
     pub output: Bounded,
 }
 

@@ -95,7 +95,7 @@ pub struct Verdict {
     pub reason: String,
     /// The exit status of a command that ended by itself.
     pub exit_code: Option<i32>,
-    /// What a command printed: standard output, then standard error.
+    /// What a command printed: standard error first, since a tool's chatter goes there and its verdict to standard output.
     pub output: Bounded,
     /// Wall time in milliseconds.
     pub duration_ms: u64,

@@ -25,6 +25,8 @@ pub struct Check {
     pub actual: String,
     /// Whether it is met.
     pub ok: bool,
+    /// Whether the suite states it; else it is the default.
+    pub stated: bool,
 }
 
 /// What a batch came to, as far as an exit code needs to know.
@@ -71,17 +73,23 @@ impl Verdict {
             "no cases"
         } else if self.errors_exceeded {
             "cases could not be judged"
+        } else if !self.thresholds_met && !self.states_thresholds() {
+            "not every case passed"
         } else if !self.thresholds_met {
             "thresholds not met"
         } else if self.nothing_judged {
             "nothing was judged"
-        } else if self.checks.iter().any(|check| check.name != ERRORS) {
+        } else if self.states_thresholds() {
             "thresholds met"
-        } else if self.failed == 0 {
-            "all passed"
         } else {
-            "done, no thresholds set"
+            "all passed"
         }
+    }
+
+    fn states_thresholds(&self) -> bool {
+        self.checks
+            .iter()
+            .any(|check| check.stated && check.name != ERRORS)
     }
 }
 
@@ -91,7 +99,8 @@ const ERRORS: &str = "errors";
 
 /// Judges a report.
 ///
-/// A `pass_rate` that is one number is asked of each provider. A threshold over cases that were planned and not judged
+/// A `pass_rate` that is one number is asked of each provider; without one, every judged case has to pass, so that a
+/// batch with a failing gate is never green by default. A threshold over cases that were planned and not judged
 /// is not met; over cases that were all skipped it is left out, and so is one of a provider without any case here.
 /// A threshold that cannot be read is not met.
 #[must_use]
@@ -115,7 +124,7 @@ pub fn verdict(report: &Report) -> Verdict {
     Verdict {
         thresholds_met: checks.iter().all(|check| check.ok || check.name == ERRORS),
         errors_exceeded: checks.iter().any(|check| !check.ok && check.name == ERRORS),
-        interrupted: report.batch.status.as_str() != "finished" || unfinished > 0,
+        interrupted: !is_finished(report),
         nothing_judged: judged == 0,
         cases: sum(|suite| suite.cases),
         judged,
@@ -128,6 +137,12 @@ pub fn verdict(report: &Report) -> Verdict {
         cost_usd: total.amount.map(crate::base::Money::plain),
         checks,
     }
+}
+
+/// Whether every case has its verdict, or a reason why it has none.
+fn is_finished(report: &Report) -> bool {
+    let open: i64 = report.suites.iter().map(|suite| suite.unfinished).sum();
+    report.batch.status.as_str() == "finished" && open == 0
 }
 
 fn suite_checks(report: &Report, suite: &Suite, checks: &mut Vec<Check>) {
@@ -143,6 +158,7 @@ fn suite_checks(report: &Report, suite: &Suite, checks: &mut Vec<Check>) {
             limit,
             actual,
             ok,
+            stated: thresholds.get(name).is_some_and(|value| !value.is_null()),
         };
     let unreadable = |name: &str, limit: &Value| {
         check(
@@ -158,29 +174,29 @@ fn suite_checks(report: &Report, suite: &Suite, checks: &mut Vec<Check>) {
     }
 
     let given = |name: &str| thresholds.get(name).filter(|value| !value.is_null());
-    if let Some(limit) = given(PASS_RATE) {
-        let providers = report
-            .providers
-            .iter()
-            .filter(|provider| provider.suite == suite.suite && provider.skipped < provider.cases);
-        match rates(limit) {
-            Some(rates) => {
-                for provider in providers {
-                    if let Some(limit) = rates.of(&provider.provider) {
-                        let (actual, ok) = rate_against(provider, limit);
-                        let asked = format!(">= {}", exact_percent(limit));
-                        checks.push(check(
-                            PASS_RATE,
-                            Some(&provider.provider),
-                            asked,
-                            actual,
-                            ok,
-                        ));
-                    }
+    let every_case = Value::from(1);
+    let limit = given(PASS_RATE).unwrap_or(&every_case);
+    let providers = report
+        .providers
+        .iter()
+        .filter(|provider| provider.suite == suite.suite && provider.skipped < provider.cases);
+    match rates(limit) {
+        Some(rates) => {
+            for provider in providers {
+                if let Some(limit) = rates.of(&provider.provider) {
+                    let (actual, ok) = rate_against(provider, limit);
+                    let asked = format!(">= {}", exact_percent(limit));
+                    checks.push(check(
+                        PASS_RATE,
+                        Some(&provider.provider),
+                        asked,
+                        actual,
+                        ok,
+                    ));
                 }
             }
-            None => checks.push(unreadable(PASS_RATE, limit)),
         }
+        None => checks.push(unreadable(PASS_RATE, limit)),
     }
     if let Some(limit) = given(P95_WALL) {
         let span = limit.as_str().and_then(|text| text.parse::<Span>().ok());
@@ -206,12 +222,19 @@ fn suite_checks(report: &Report, suite: &Suite, checks: &mut Vec<Check>) {
         (None, Some(limit)) => checks.push(unreadable(ERRORS, limit)),
         (None, None) => {}
         (Some(limit), _) => {
-            let ok = suite.errored <= limit;
+            // A case that a ceiling or `--fail-fast` kept from starting was not judged either.
+            let held_up = if is_finished(report) {
+                suite.interrupted
+            } else {
+                0
+            };
+            let unjudged = suite.errored + held_up;
+            let ok = unjudged <= limit;
             checks.push(check(
                 ERRORS,
                 None,
                 format!("<= {limit}"),
-                suite.errored.to_string(),
+                unjudged.to_string(),
                 ok,
             ));
         }

@@ -151,13 +151,13 @@ fn size(bytes: u64) -> String {
     format_bytes(bytes).replace(".0 ", " ")
 }
 
-/// Standard output, then standard error.
+/// Standard error first: a tool's chatter goes there and its verdict to standard output, so that the tail tells.
 fn joined(stdout: Bounded, stderr: Bounded) -> Bounded {
-    let mut text = stdout.text;
-    if !text.is_empty() && !stderr.text.is_empty() && !text.ends_with('\n') {
+    let mut text = stderr.text;
+    if !text.is_empty() && !stdout.text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    text.push_str(&stderr.text);
+    text.push_str(&stdout.text);
     Bounded {
         text,
         total: stdout.total.saturating_add(stderr.total),

@@ -199,7 +199,7 @@ async fn every_ending_of_a_command_reads_as_a_reason() {
             .await
             .expect("a verdict");
         let output = Bounded {
-            text: "out\nerr".to_owned(),
+            text: "err\nout".to_owned(),
             total: 10,
             cut: 2,
         };
@@ -404,7 +404,7 @@ async fn several_criteria_are_tried_in_order_until_one_fails() {
     let verdict = bench.check(&good, &sandbox).await.expect("a verdict");
     assert_eq!(
         (verdict.passed, &*verdict.reason, &*verdict.output.text),
-        (true, "all 2 criteria hold", "out\nerr")
+        (true, "all 2 criteria hold", "err\nout")
     );
 
     for nothing in [Verification::None, all(vec![]), all(vec![all(vec![])])] {

@@ -73,13 +73,19 @@ fn withdraw(
     Ok(())
 }
 
-/// Copies each source to its target in the workspace, with its permission bits. What stands there, or in the
-/// place of a folder above it, gives way. Nothing is written through a link.
+/// Copies each source to its target in the workspace, with its permission bits; of a folder, every file in it. What
+/// stands there, or in the place of a folder above it, gives way. Nothing is written through a link.
 ///
 /// # Errors
-/// Where a source is no regular file, or the operating system refuses.
+/// Where a source is neither a regular file nor a folder of such, or the operating system refuses.
 pub fn lay_in(files: &[(PathBuf, RelPath)], workspace: &Path) -> Result<(), WorkspaceError> {
-    for (source, path) in files {
+    let mut pending: Vec<(PathBuf, RelPath)> = files.iter().rev().cloned().collect();
+    while let Some((source, path)) = pending.pop() {
+        let source = source.as_path();
+        if source.is_dir() {
+            pending.extend(inside(source, &path)?);
+            continue;
+        }
         let shown = || source.display().to_string();
         let metadata = fs::metadata(source).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => WorkspaceError::NotFound {
@@ -97,6 +103,23 @@ pub fn lay_in(files: &[(PathBuf, RelPath)], workspace: &Path) -> Result<(), Work
         copy_file(&true_source, &target, &metadata)?;
     }
     Ok(())
+}
+
+/// What is in a folder that is laid in, with the place of each.
+fn inside(folder: &Path, at: &RelPath) -> Result<Vec<(PathBuf, RelPath)>, WorkspaceError> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut found = Vec::new();
+    for entry in entries.map_err(WorkspaceError::io_at("reading", folder))? {
+        let name = entry.file_name();
+        let place = RelPath::parse(&format!("{}/{}", at.as_str(), name.to_string_lossy()))
+            .map_err(|error| {
+                WorkspaceError::io_at("reading", &entry.path())(io::Error::other(error.to_string()))
+            })?;
+        found.push((entry.path(), place));
+    }
+    // A stack hands out its last first.
+    found.sort_by(|one, other| other.1.cmp(&one.1));
+    Ok(found)
 }
 
 /// Makes every parent of `target` below `root` a plain folder of which the owner may change the entries.

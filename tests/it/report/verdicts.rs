@@ -24,9 +24,10 @@ fn each_threshold() {
     run(fixture::write(&path));
     // sonnet passed 3 of 4, local 0 of 2; 1 errored; p95 of wall times is below 70 s and above 60 s.
     for (thresholds, met, exceeded) in [
-        (json!({}), true, true),
-        (json!({ "errors": 1 }), true, false),
-        (json!({ "errors": null, "pass_rate": null }), true, true),
+        // Without a pass rate every judged case has to pass.
+        (json!({}), false, true),
+        (json!({ "errors": 1 }), false, false),
+        (json!({ "errors": null, "pass_rate": null }), false, true),
         (
             json!({ "errors": 1, "pass_rate": { "sonnet": 0.75 } }),
             true,
@@ -44,11 +45,11 @@ fn each_threshold() {
         ),
         (json!({ "errors": 1, "pass_rate": 0 }), true, false),
         (json!({ "errors": 1, "pass_rate": 0.5 }), false, false),
-        (json!({ "errors": 1, "p95_wall": "70s" }), true, false),
+        (json!({ "errors": 1, "pass_rate": 0, "p95_wall": "70s" }), true, false),
         (json!({ "errors": 1, "p95_wall": "1m" }), false, false),
         (json!({ "errors": 1, "p95_wall": 90 }), false, false),
         (json!({ "errors": 1, "pass_rate": "most" }), false, false),
-        (json!({ "errors": "few" }), true, true),
+        (json!({ "errors": "few", "pass_rate": 0 }), true, true),
         (json!("none"), false, true),
     ] {
         let verdict = under(&path, &thresholds);

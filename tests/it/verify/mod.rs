@@ -88,7 +88,7 @@ async fn commands_are_judged_by_how_they_end() {
         .await;
     assert_eq!(
         (verdict.passed, &*verdict.reason, &*verdict.output.text),
-        (true, "exit 0", "out\nerr")
+        (true, "exit 0", "err\nout")
     );
     let verdict = bench
         .verdict(&command(argv(&["exit", "101"]), minute))
