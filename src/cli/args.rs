@@ -145,7 +145,7 @@ pub(super) struct ReportArgs {
     #[arg(value_name = "TRACE")]
     pub(super) trace: PathBuf,
     /// The format to print
-    #[arg(long, default_value = "text", value_name = "FORMAT", value_parser = format_name, long_help = report_help(),
+    #[arg(long, default_value = "text", value_name = "FORMAT", value_parser = format_name, long_help = formats_help("The format to print"),
           conflicts_with = "sql")]
     pub(super) format: crate::report::Format,
     #[command(flatten)]
@@ -250,9 +250,16 @@ fn positive_money(text: &str) -> Result<Money, String> {
 }
 
 fn report_help() -> String {
+    formats_help(
+        "A report to write, repeatable. Default: markdown, json and junit beside the trace",
+    )
+}
+
+/// A sentence, and the table of formats.
+fn formats_help(sentence: &str) -> String {
     let rows: Vec<String> = FORMATS
         .iter()
         .map(|spec| format!("  {:<9} {}", spec.name, spec.description))
         .collect();
-    format!("The formats:\n{}", rows.join("\n"))
+    format!("{sentence}\n\nThe formats:\n{}", rows.join("\n"))
 }

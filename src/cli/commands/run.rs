@@ -12,6 +12,7 @@ use crate::cli::output::Output;
 use crate::cli::settings::Settings;
 use crate::store::Store;
 use crate::suite::Plan;
+use crate::workspace::create_folder;
 
 pub(in crate::cli) fn run(args: &RunArgs, settings: &Settings, output: &Output) -> Exit {
     let plan = match planning::plan(&args.selection, output) {
@@ -73,6 +74,14 @@ async fn run_plan(
     for warning in record.suites.iter().flat_map(|suite| &suite.warnings) {
         output.warning(warning);
     }
+    let outputs = args
+        .reports
+        .reports
+        .iter()
+        .map(|target| target.path.as_path());
+    if let Err(exit) = make_folders(outputs.chain([trace]), output) {
+        return exit;
+    }
     around.store = match Store::create(trace, redactor) {
         Ok(store) => store,
         Err(error) => {
@@ -108,6 +117,19 @@ async fn run_plan(
     let exit = conclude(ended, trace, &args.reports, output);
     signals.abort();
     exit
+}
+
+/// Makes the folders of what will be written, so that a path that cannot be is found before anything is spent.
+fn make_folders<'p>(files: impl Iterator<Item = &'p Path>, output: &Output) -> Result<(), Exit> {
+    for folder in files.filter_map(Path::parent) {
+        create_folder(folder).map_err(|error| {
+            let text = format!("the folder {} cannot be made: {error}", folder.display());
+            output.error(&text, Some("name another file with --trace or --report"));
+            output.note("nothing was run");
+            Exit::Usage
+        })?;
+    }
+    Ok(())
 }
 
 fn options(args: &RunArgs) -> BatchOptions {
