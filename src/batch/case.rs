@@ -93,12 +93,13 @@ impl CaseRun<'_> {
         current: Option<&CurrentAttempt>,
     ) -> Result<CaseEnd, StoreError> {
         let start = self.around.clock.monotonic();
-        let mut times = CaseTimes::default();
+        // What an earlier process did for this attempt counts as well.
+        let mut times = current.map_or_else(CaseTimes::default, |current| current.times);
         let Some(judged) = self.judge(current, &mut times).await? else {
             return Ok(CaseEnd::Suspended);
         };
         self.watch.fill(&mut times);
-        times.wall = millis(self.since(start));
+        times.wall += millis(self.since(start));
         let (outcome, overrun) = (
             judged.outcome,
             judged.run.as_ref().and_then(|run| run.overrun.clone()),
@@ -136,7 +137,7 @@ impl CaseRun<'_> {
             Ok(None) => return Ok(None),
             Err(judged) => return Ok(Some(judged)),
         };
-        times.setup = millis(self.since(start));
+        times.setup += millis(self.since(start));
         let result = match self.run_agent(&ground, run).await? {
             Ok(result) if result.outcome == RunOutcome::Suspended => return Ok(None),
             Ok(result) => result,
@@ -158,7 +159,7 @@ impl CaseRun<'_> {
         }
         let start = self.around.clock.monotonic();
         let judged = self.run_gates(&ground, result).await?;
-        times.gates = millis(self.since(start));
+        times.gates += millis(self.since(start));
         Ok(judged)
     }
 

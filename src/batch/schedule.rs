@@ -17,7 +17,7 @@ use crate::base::sha256;
 use crate::domain::{
     BatchRecord, CaseOutcome, CaseRef, CaseTimes, EventKind, ProviderErrorKind, RunEvent,
 };
-use crate::store::{BatchStatus, CaseProgress, Commit, CurrentAttempt, StoreError};
+use crate::store::{BatchSpent, BatchStatus, CaseProgress, Commit, CurrentAttempt, StoreError};
 use crate::suite::{CaseSpec, Plan, WorkspaceSpec};
 use crate::workspace::{
     Source, WorkspaceError, create_folder, materialise, remove_folder_if_empty, remove_tree,
@@ -63,7 +63,7 @@ pub async fn run(
         })
         .collect();
     around.store.begin_batch(record).await?;
-    go(&plan, queue, prepared, options, around).await
+    go(&plan, queue, prepared, None, options, around).await
 }
 
 /// Goes on with a batch: finished cases are not run again, and one that was in the middle goes on at its last
@@ -78,7 +78,9 @@ pub async fn resume(
     options: &BatchOptions,
     around: Surroundings,
 ) -> Result<BatchEnd, BatchError> {
-    around.store.resume_batch(around.clock.now()).await?;
+    let now = around.clock.now();
+    around.store.resume_batch(now).await?;
+    let spent = around.store.spent(now)?;
     let mut progress: BTreeMap<_, _> = progress
         .into_iter()
         .map(|case| (case.id.clone(), case))
@@ -103,13 +105,14 @@ pub async fn resume(
             Some(_) => {}
         }
     }
-    go(&plan, queue, prepared, options, around).await
+    go(&plan, queue, prepared, Some(spent), options, around).await
 }
 
 async fn go(
     plan: &Plan,
     queue: VecDeque<Item>,
     prepared: Prepared,
+    spent: Option<BatchSpent>,
     options: &BatchOptions,
     around: Surroundings,
 ) -> Result<BatchEnd, BatchError> {
@@ -128,9 +131,20 @@ async fn go(
             (suite.name.clone(), budget)
         })
         .collect();
-    let start = around.clock.monotonic();
+    let ledger = Ledger::new(options.max_cost, ceilings);
+    // A ceiling holds over all processes that worked on the batch.
+    let mut start = around.clock.monotonic();
+    if let Some(BatchSpent { active, usage }) = spent {
+        start = start.saturating_sub(active);
+        for (suite, model, usage) in &usage {
+            let cost = prepared
+                .prices(suite)
+                .and_then(|table| table.cost(model, usage));
+            ledger.charge(suite, cost.unwrap_or_default());
+        }
+    }
     let shared = Arc::new(Shared {
-        ledger: Arc::new(Ledger::new(options.max_cost, ceilings)),
+        ledger: Arc::new(ledger),
         prepared,
         fixtures: Fixtures {
             root: around.work_dir.join("fixtures"),
@@ -197,7 +211,13 @@ impl Scheduler {
                 let Some(item) = self.queue.pop_front() else {
                     break;
                 };
-                match self.why_not(&item.spec) {
+                // A case in the middle is no new case: it may come to its end.
+                let refusal = if item.current.is_some() {
+                    None
+                } else {
+                    self.why_not(&item.spec)
+                };
+                match refusal {
                     Some((outcome, reason)) => {
                         self.record_unstarted(&item, outcome, reason).await?
                     }

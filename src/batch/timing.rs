@@ -36,11 +36,11 @@ impl CaseWatch {
         }
     }
 
-    /// The share of the agent's run in a case's times.
+    /// Adds the share of the agent's run to a case's times.
     pub(super) fn fill(&self, times: &mut CaseTimes) {
-        times.provider = self.provider_ms.load(Ordering::Relaxed);
-        times.waiting = self.waiting_ms.load(Ordering::Relaxed);
-        times.tools = self.tools_ms.load(Ordering::Relaxed);
+        times.provider += self.provider_ms.load(Ordering::Relaxed);
+        times.waiting += self.waiting_ms.load(Ordering::Relaxed);
+        times.tools += self.tools_ms.load(Ordering::Relaxed);
     }
 }
 

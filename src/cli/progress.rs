@@ -1,23 +1,24 @@
 //! What a person sees while a batch runs: a display on a terminal, one line per finished case elsewhere.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::{Tone, paint};
-use crate::base::{Clock, Money, format_duration, one_line, printable};
+use crate::base::{Money, format_duration, one_line, printable};
 use crate::domain::{CaseId, CaseOutcome, CaseTimes, EventKind, Overrun, PriceTable, RunEvent};
 use crate::run::{Flow, Observer};
+
+/// How often the display shows that time passes.
+const TICK: Duration = Duration::from_millis(500);
 
 /// Running cases that are shown at once; the rest is counted.
 const MOST_LINES: usize = 12;
 
 /// Watches a batch and shows how it goes.
 pub(super) struct Progress {
-    clock: Arc<dyn Clock>,
-    start: Duration,
     total: usize,
     trace: String,
     color: bool,
@@ -48,7 +49,6 @@ struct Bill {
 }
 
 struct Running {
-    began: Duration,
     step: u32,
     doing: String,
     bill: Bill,
@@ -66,16 +66,15 @@ pub(super) struct About {
 }
 
 impl Progress {
-    pub(super) fn new(about: About, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(about: About) -> Self {
         let display = about.interactive.then(|| {
             let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
             let summary = bars.add(ProgressBar::new_spinner());
             summary.set_style(line_style());
+            summary.enable_steady_tick(TICK);
             Display { bars, summary }
         });
         Self {
-            start: clock.monotonic(),
-            clock,
             total: about.total,
             trace: about.trace,
             color: about.color,
@@ -161,7 +160,6 @@ impl Progress {
 
     fn refresh(&self, state: &mut State, id: &CaseId) {
         let Some(display) = &self.display else { return };
-        let now = self.clock.monotonic();
         let shown = state
             .running
             .values()
@@ -171,13 +169,13 @@ impl Progress {
             if running.bar.is_none() && shown < MOST_LINES {
                 let bar = display.bars.add(ProgressBar::new_spinner());
                 bar.set_style(line_style());
+                bar.enable_steady_tick(TICK);
                 running.bar = Some(bar);
             }
             if let Some(bar) = &running.bar {
-                let took = format_duration(now.saturating_sub(running.began));
                 let doing = one_line(&printable(&running.doing), 48);
                 bar.set_message(format!(
-                    "  {id}   step {}  {doing}   {}  {took}",
+                    "  {id}   step {}  {doing}   {}",
                     running.step, running.bill.spent
                 ));
             }
@@ -195,7 +193,6 @@ impl Progress {
             Some(ceiling) => format!("{} of {ceiling}", state.spent),
             None => state.spent.to_string(),
         });
-        words.push(format_duration(now.saturating_sub(self.start)));
         display.summary.set_message(words.join("  "));
     }
 }
@@ -230,12 +227,10 @@ impl Observer for Progress {
             self.refresh(&mut state, &case.id);
             return Flow::Continue;
         }
-        let now = self.clock.monotonic();
         let running = state
             .running
             .entry(case.id.clone())
             .or_insert_with(|| Running {
-                began: now,
                 step: 0,
                 doing: String::new(),
                 bill: Bill::default(),
@@ -274,6 +269,8 @@ impl Observer for Progress {
     }
 }
 
+/// A line with the time since it appeared.
 fn line_style() -> ProgressStyle {
-    ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+    ProgressStyle::with_template("{wide_msg} {elapsed:>6}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

@@ -36,8 +36,8 @@ pub use checkpoint::CHECKPOINT_FORMAT;
 pub use error::StoreError;
 pub use open::{SCHEMA_VERSION, check, open_read_only};
 pub use records::{
-    BatchStatus, CaseProgress, Commit, CurrentAttempt, RunRecord, StoredCheckpoint, StoredMessage,
-    StoredRun, TraceInfo,
+    BatchSpent, BatchStatus, CaseProgress, Commit, CurrentAttempt, RunRecord, StoredCheckpoint,
+    StoredMessage, StoredRun, TraceInfo,
 };
 
 use crate::base::{Redactor, Timestamp};
@@ -216,6 +216,14 @@ impl Store {
     /// Where the trace cannot be read.
     pub fn case_progress(&self) -> Result<Vec<CaseProgress>, StoreError> {
         self.read(|reader| reader.case_progress())
+    }
+
+    /// What the batch had used when it was left; `at` is the moment at which it is gone on with.
+    ///
+    /// # Errors
+    /// Where the trace cannot be read.
+    pub fn spent(&self, at: Timestamp) -> Result<BatchSpent, StoreError> {
+        self.read(|reader| reader.spent(at))
     }
 
     /// Everything that was committed of a run.

@@ -1,9 +1,11 @@
 //! What goes into a trace and what comes back.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::base::Timestamp;
-use crate::domain::{CaseId, CaseOutcome, CaseRef, Message, RunEvent, RunId};
+use crate::domain::{CaseId, CaseOutcome, CaseRef, CaseTimes, Message, RunEvent, RunId, Usage};
 
 /// Everything that happened in one step, or between two: stored together or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -108,6 +110,17 @@ pub struct CurrentAttempt {
     pub run: Option<(RunId, bool)>,
     /// When it began.
     pub started_at: Timestamp,
+    /// Where its time went as far as that was recorded; the time between its processes does not count.
+    pub times: CaseTimes,
+}
+
+/// What a batch had used when it was left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchSpent {
+    /// How long it was at work, the time between its processes left out.
+    pub active: Duration,
+    /// Tokens by suite and by the model that served them.
+    pub usage: Vec<(String, String, Usage)>,
 }
 
 /// A run as the trace holds it.

@@ -74,7 +74,7 @@ pub(super) fn watched(
         ceiling: task.ceiling,
         prices: task.prices,
     };
-    let progress = Arc::new(Progress::new(about, Arc::clone(&around.clock)));
+    let progress = Arc::new(Progress::new(about));
     around.observer = Arc::clone(&progress) as Arc<dyn crate::run::Observer>;
     (around, progress)
 }

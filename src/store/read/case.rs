@@ -6,6 +6,7 @@ use crate::store::{CaseProgress, CurrentAttempt, StoreError};
 
 /// What is stored of a case's last attempt.
 struct Last {
+    id: i64,
     attempt: i64,
     outcome: Option<String>,
     workspace: Option<String>,
@@ -17,7 +18,7 @@ impl Reader<'_> {
     /// Every planned case, in the order of the plan.
     pub(in crate::store) fn case_progress(self) -> Result<Vec<CaseProgress>, StoreError> {
         self.rows(
-            "SELECT c.id, c.skip, a.attempt, a.outcome, a.workspace, a.started_at, r.id, r.outcome IS NOT NULL
+            "SELECT c.id, c.skip, a.attempt, a.outcome, a.workspace, a.started_at, r.id, r.outcome IS NOT NULL, a.id
              FROM planned c
              LEFT JOIN attempt a ON a.id = c.last_attempt
              LEFT JOIN run r ON r.id = (SELECT max(id) FROM run WHERE attempt = a.id)
@@ -25,6 +26,7 @@ impl Reader<'_> {
             |row| {
                 let last = match row.get(2)? {
                     Some(attempt) => Some(Last {
+                        id: row.get(8)?,
                         attempt,
                         outcome: row.get(3)?,
                         workspace: row.get(4)?,
@@ -72,6 +74,7 @@ impl Reader<'_> {
                 workspace: last.workspace,
                 run: last.run.map(|(run, ended)| (RunId(run), ended)),
                 started_at: self.time(last.started_at)?,
+                times: self.times(last.id)?,
             });
         }
         Ok(progress)
