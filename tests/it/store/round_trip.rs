@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use taskgate::base::Redactor;
 use taskgate::domain::{
-    Block, CaseOutcome, EventKind, GateStatus, Message, RunId, RunOutcome, ToolCall,
+    Block, CaseOutcome, CaseTimes, EventKind, GateStatus, Message, RunId, RunOutcome, ToolCall,
 };
 use taskgate::store::{
     BatchStatus, CHECKPOINT_FORMAT, CaseProgress, Commit, CurrentAttempt, Store, StoreError,
@@ -282,6 +282,12 @@ async fn progress_says_what_to_go_on_with() {
         workspace: Some("work/b".to_owned()),
         run: Some((RunId(run), ended)),
         started_at: at(0),
+        // Its setup is on record, and nothing else of it yet.
+        times: CaseTimes {
+            wall: 80,
+            setup: 80,
+            ..CaseTimes::default()
+        },
     };
     assert_eq!(
         store.case_progress().expect("progress"),
@@ -314,6 +320,26 @@ async fn progress_says_what_to_go_on_with() {
     assert_eq!(
         store.case_progress().expect("progress")[1].current,
         Some(current(false, 3))
+    );
+}
+
+#[tokio::test]
+async fn what_was_used_before_is_known_to_who_goes_on() {
+    let store = Store::memory().expect("a trace");
+    two_attempts(&store).await;
+    let spent = store.spent(at(3_600)).expect("what was used");
+    assert_eq!(spent.active, std::time::Duration::from_millis(3_600));
+    let usage: Vec<_> = spent
+        .usage
+        .iter()
+        .map(|(suite, model, usage)| (suite.as_str(), model.as_str(), usage.prompt_tokens))
+        .collect();
+    assert_eq!(usage, [("parser", "tiny-1-2026", 200)]);
+    store.resume_batch(at(7_200)).await.expect("a resume");
+    let later = store.spent(at(7_260)).expect("what was used");
+    assert!(
+        later.active < std::time::Duration::from_millis(3_600),
+        "{later:?}: idle time does not count"
     );
 }
 
