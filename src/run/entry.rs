@@ -169,7 +169,7 @@ async fn enter(
 ) -> Result<RunResult, RunError> {
     journal.at_step(machine.steps());
     let ending = match open(parts, policy, &machine, journal) {
-        Err(ending) => ending,
+        Err(ending) => *ending,
         Ok(tools) => {
             journal.feed(&mut machine, input);
             let driven = drive(parts, &tools, &mut machine, journal, stop);
@@ -190,10 +190,10 @@ fn open(
     policy: Arc<Policy>,
     machine: &Machine,
     journal: &Journal<'_>,
-) -> Result<ToolContext, Input> {
-    endpoints_allowed(parts, &policy, journal).map_err(Input::Refuse)?;
+) -> Result<ToolContext, Box<Input>> {
+    endpoints_allowed(parts, &policy, journal).map_err(|reason| Box::new(Input::Refuse(reason)))?;
     let workspace = Workspace::open(&machine.contract().root)
-        .map_err(|error| Input::Broken(error.to_string()))?;
+        .map_err(|error| Box::new(Input::Broken(error.to_string())))?;
     Ok(ToolContext {
         workspace: Arc::new(workspace),
         policy,

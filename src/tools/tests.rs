@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,10 +24,13 @@ use crate::sandbox::{
 };
 use crate::workspace::Workspace;
 
+/// The command, the folder, the time and the network that were asked for.
+type Asked = (Vec<String>, PathBuf, Duration, bool);
+
 /// A sandbox that ends commands as it was told to, and remembers what it was asked.
 struct Told {
     endings: Mutex<VecDeque<Result<SandboxOutcome, SandboxError>>>,
-    asked: Mutex<Vec<(Vec<String>, PathBuf, Duration, bool)>>,
+    asked: Mutex<Vec<Asked>>,
     selected: Selected,
 }
 
@@ -203,10 +207,8 @@ fn what_a_model_is_offered() {
     let mut text = String::new();
     for spec in &*builtin_specs() {
         let parameters = serde_json::to_string_pretty(&spec.parameters).expect("JSON");
-        text.push_str(&format!(
-            "# {}\n{}\n{parameters}\n\n",
-            spec.name, spec.description
-        ));
+        let (name, description) = (&spec.name, &spec.description);
+        writeln!(text, "# {name}\n{description}\n{parameters}\n").expect("a text takes any line");
     }
     insta::assert_snapshot!(text);
 }
