@@ -8,7 +8,7 @@ use super::journal::Journal;
 use super::machine::{Input, Machine, Step};
 use super::model_call::call_model;
 use super::stop::StopSignal;
-use crate::domain::{RunOutcome, RunResult};
+use crate::domain::{EventKind, RunOutcome, RunResult};
 use crate::sandbox::SandboxLimits;
 use crate::tools::ToolContext;
 use crate::verify::{CommandRunner, check};
@@ -48,16 +48,20 @@ pub(super) async fn drive(
     let pace = Pace { stop };
     let mut last = parts.clock.monotonic();
     loop {
-        journal.at_step(machine.current_step());
         if machine.at_commit_point() {
             journal.commit(machine).await?;
+        } else {
+            journal.commit_events().await?;
         }
         let step = machine.next();
-        if let Step::Done(outcome) = step {
-            return Ok(result(journal, machine, outcome));
-        }
-        if stop.is_stopping() && machine.at_commit_point() {
-            return Ok(result(journal, machine, RunOutcome::Suspended));
+        journal.at_step(match step {
+            // What is tried is what the last step brought.
+            Step::Verify | Step::Done(_) => machine.steps(),
+            Step::CallModel { .. } | Step::Wait(_) | Step::RunTools(_) => machine.current_step(),
+        });
+        let stopping = stop.is_stopping() && machine.at_commit_point();
+        if stopping || matches!(step, Step::Done(_)) {
+            return Ok(result(journal, machine));
         }
         let input = if journal.is_cancelled() && machine.at_commit_point() {
             Some(Input::Cancel)
@@ -65,15 +69,11 @@ pub(super) async fn drive(
             act(parts, tools, machine, journal, &pace, step).await
         };
         let Some(input) = input else {
-            return Ok(result(journal, machine, RunOutcome::Suspended));
+            return Ok(result(journal, machine));
         };
-        for event in machine.feed(input) {
-            journal.record(event);
-        }
+        journal.feed(machine, input);
         let now = parts.clock.monotonic();
-        for event in machine.feed(Input::Tick(now.saturating_sub(last))) {
-            journal.record(event);
-        }
+        journal.feed(machine, Input::Tick(now.saturating_sub(last)));
         last = now;
     }
 }
@@ -89,7 +89,7 @@ async fn act(
 ) -> Option<Input> {
     match step {
         Step::CallModel { attempt } => {
-            journal.record(crate::domain::EventKind::ModelCalling { attempt });
+            journal.record(EventKind::ModelCalling { attempt });
             call_model(parts, machine, attempt, pace).await
         }
         Step::Wait(delay) => {
@@ -138,10 +138,14 @@ fn limits_within(timeout: Duration, machine: &Machine, limits: SandboxLimits) ->
     SandboxLimits { wall, ..limits }
 }
 
-pub(super) fn result(journal: &Journal<'_>, machine: &Machine, outcome: RunOutcome) -> RunResult {
+/// What the run came to; one that is not at its end is suspended.
+pub(super) fn result(journal: &Journal<'_>, machine: &Machine) -> RunResult {
     RunResult {
         run_id: journal.run_id,
-        outcome,
+        outcome: match machine.next() {
+            Step::Done(outcome) => outcome,
+            _ => RunOutcome::Suspended,
+        },
         steps: machine.steps(),
         tokens: machine.tokens(),
         overrun: machine.overrun().cloned(),

@@ -1,12 +1,16 @@
 //! The two ways into the loop: a new run, and one that goes on.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+
+use futures_util::FutureExt as _;
 
 use super::driver::{drive, result};
 use super::error::RunError;
 use super::harness::{Harness, Parts};
 use super::journal::Journal;
-use super::machine::{Input, Machine};
+use super::machine::{Input, Machine, Step};
 use super::stop::StopSignal;
 use crate::base::BoxFuture;
 use crate::domain::{Act, CaseRef, Effect, EventKind, RunId, RunResult, TaskContract};
@@ -99,21 +103,18 @@ async fn start(
     };
     parts.store.start_run(record).await?;
     let journal = Journal::new(&parts.store, &*parts.clock, &*parts.observer, case, run_id);
-    journal.record(EventKind::Started {
+    journal.record(started(parts, &contract));
+    let machine = Machine::new(contract);
+    let policy = Arc::clone(&parts.policy);
+    enter(parts, policy, machine, Input::Begin, &journal, stop).await
+}
+
+fn started(parts: &Parts, contract: &TaskContract) -> EventKind {
+    EventKind::Started {
         goal: contract.goal.clone(),
         provider: parts.provider.name().to_owned(),
         model: parts.provider.model().to_owned(),
-    });
-    let machine = Machine::new(contract);
-    enter(
-        parts,
-        Arc::clone(&parts.policy),
-        machine,
-        Input::Begin,
-        &journal,
-        stop,
-    )
-    .await
+    }
 }
 
 async fn resume(
@@ -133,8 +134,11 @@ async fn resume(
         .map_err(|error| broken(format!("its stored policy cannot be read: {error}")))?;
     let journal = Journal::new(&parts.store, &*parts.clock, &*parts.observer, case, run_id);
     let (machine, input) = restore(stored, contract).map_err(broken)?;
-    if let super::machine::Step::Done(outcome) = machine.next() {
-        return Ok(result(&journal, &machine, outcome));
+    if matches!(machine.next(), Step::Done(_)) {
+        return Ok(result(&journal, &machine));
+    }
+    if input == Input::Begin {
+        journal.record(started(parts, machine.contract()));
     }
     enter(parts, Arc::new(policy), machine, input, &journal, stop).await
 }
@@ -153,6 +157,8 @@ fn restore(stored: StoredRun, contract: TaskContract) -> Result<(Machine, Input)
     }
 }
 
+/// Drives a machine to its end or to a stop. Whatever cannot be opened, and whatever panics on the way, ends the run
+/// with a row that says so.
 async fn enter(
     parts: &Parts,
     policy: Arc<Policy>,
@@ -161,31 +167,34 @@ async fn enter(
     journal: &Journal<'_>,
     stop: &StopSignal,
 ) -> Result<RunResult, RunError> {
-    let opening = match (
-        endpoints_allowed(parts, &policy, journal),
-        Workspace::open(&machine.contract().root),
-    ) {
-        (Err(reason), _) => Err(Input::Refuse(reason)),
-        (Ok(()), Err(error)) => Err(Input::Broken(error.to_string())),
-        (Ok(()), Ok(workspace)) => Ok(workspace),
+    journal.at_step(machine.steps());
+    let ending = match open(parts, policy, &machine, journal) {
+        Err(ending) => *ending,
+        Ok(tools) => {
+            journal.feed(&mut machine, input);
+            let driven = drive(parts, &tools, &mut machine, journal, stop);
+            match AssertUnwindSafe(driven).catch_unwind().await {
+                Ok(result) => return result,
+                Err(panic) => Input::Broken(format!("the harness panicked: {}", said(&*panic))),
+            }
+        }
     };
-    journal.at_step(machine.current_step());
-    let (workspace, inputs) = match opening {
-        Ok(workspace) => (Some(workspace), vec![input]),
-        Err(end) => (None, vec![end]),
-    };
-    for event in inputs.into_iter().flat_map(|input| machine.feed(input)) {
-        journal.record(event);
-    }
-    let Some(workspace) = workspace else {
-        journal.commit(&mut machine).await?;
-        let outcome = match machine.next() {
-            super::machine::Step::Done(outcome) => outcome,
-            _ => crate::domain::RunOutcome::Errored,
-        };
-        return Ok(result(journal, &machine, outcome));
-    };
-    let tools = ToolContext {
+    journal.feed(&mut machine, ending);
+    journal.commit(&mut machine).await?;
+    Ok(result(journal, &machine))
+}
+
+/// What the tools work with; or, where it cannot be had, how the run ends.
+fn open(
+    parts: &Parts,
+    policy: Arc<Policy>,
+    machine: &Machine,
+    journal: &Journal<'_>,
+) -> Result<ToolContext, Box<Input>> {
+    endpoints_allowed(parts, &policy, journal).map_err(|reason| Box::new(Input::Refuse(reason)))?;
+    let workspace = Workspace::open(&machine.contract().root)
+        .map_err(|error| Box::new(Input::Broken(error.to_string())))?;
+    Ok(ToolContext {
         workspace: Arc::new(workspace),
         policy,
         approver: Arc::clone(&parts.approver),
@@ -194,8 +203,14 @@ async fn enter(
         limits: parts.limits,
         network: parts.network,
         clock: Arc::clone(&parts.clock),
-    };
-    drive(parts, &tools, &mut machine, journal, stop).await
+    })
+}
+
+/// The words of a panic, where it has any.
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without a word")
 }
 
 /// Every address that the provider dials must be allowed before the first call is made.
@@ -205,13 +220,12 @@ fn endpoints_allowed(parts: &Parts, policy: &Policy, journal: &Journal<'_>) -> R
         let verdict = policy.decide(Act::Net, &Target::Host(&host));
         if verdict.effect != Effect::Allow {
             let explained = policy.explain(Act::Net, &Target::Host(&host));
-            let by = "policy".to_owned();
             journal.record(EventKind::Refused {
                 act: Act::Net,
                 target: host,
                 rule: verdict.rule,
                 layer: verdict.layer,
-                by,
+                by: "policy".to_owned(),
             });
             return Err(explained);
         }

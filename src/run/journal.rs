@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::machine::Machine;
+use super::machine::{Input, Machine};
 use super::observer::{Flow, Observer};
 use crate::base::Clock;
 use crate::domain::{CaseRef, EventKind, RunEvent, RunId};
@@ -79,14 +79,35 @@ impl<'a> Journal<'a> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Tells the machine what came of a step, and records what that means.
+    pub(super) fn feed(&self, machine: &mut Machine, input: Input) {
+        for event in machine.feed(input) {
+            self.record(event);
+        }
+    }
+
+    /// Stores what happened in the middle of a step, without a checkpoint: a resume asks for the step anew, and what
+    /// was paid for stays on the ledger.
+    pub(super) async fn commit_events(&self) -> Result<(), StoreError> {
+        self.store
+            .commit(Commit {
+                events: self.take_pending(),
+                ..Commit::default()
+            })
+            .await
+    }
+
+    fn take_pending(&self) -> Vec<RunEvent> {
+        let mut pending = self
+            .pending
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        std::mem::take(&mut *pending)
+    }
+
     /// Stores what happened since the last commit, with the checkpoint that it led to, in one transaction.
     pub(super) async fn commit(&self, machine: &mut Machine) -> Result<(), StoreError> {
-        let events = std::mem::take(
-            &mut *self
-                .pending
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
+        let events = self.take_pending();
         if events.is_empty() {
             return Ok(());
         }

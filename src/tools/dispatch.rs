@@ -14,6 +14,9 @@ use crate::policy::Policy;
 use crate::sandbox::{Environment, Sandbox, SandboxLimits};
 use crate::workspace::{Resolved, Workspace};
 
+/// How many reads are answered at the same time: a model may ask for any number, and each may be of a large file.
+const AT_ONCE: usize = 8;
+
 /// Everything that tools work with. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -93,7 +96,7 @@ impl ToolContext {
             }
             let answers = match group {
                 [call] => vec![self.answer(call).await],
-                group => join_all(group.iter().map(|call| self.answer_beside_others(call))).await,
+                group => self.answer_all(group).await,
             };
             for answered in answers {
                 answered.events.into_iter().for_each(notify);
@@ -101,6 +104,15 @@ impl ToolContext {
             }
         }
         outputs
+    }
+
+    async fn answer_all(&self, group: &[Arc<Prepared>]) -> Vec<Answered> {
+        let mut answers = Vec::with_capacity(group.len());
+        for some in group.chunks(AT_ONCE) {
+            let asked = some.iter().map(|call| self.answer_beside_others(call));
+            answers.extend(join_all(asked).await);
+        }
+        answers
     }
 
     /// A read on a thread of its own, so that several really run at the same time.
@@ -114,7 +126,7 @@ impl ToolContext {
                 call,
                 Duration::ZERO,
                 Vec::new(),
-                failed("tool error", error.to_string()),
+                Observation::failed("tool error", error.to_string()),
             ),
         }
     }
@@ -125,7 +137,7 @@ impl ToolContext {
         let observation = match &call.work {
             Err(observation) => observation.clone(),
             Ok(work) => match self.pass(&work.intent(), &mut events).await {
-                Passage::Closed { decision, text } => failed(&decision, text),
+                Passage::Closed { decision, text } => Observation::failed(decision, text),
                 Passage::Open(at) => self.perform(work, at.as_ref()).await,
             },
         };
@@ -151,7 +163,7 @@ impl ToolContext {
             (
                 Work::ReadFile(_) | Work::WriteFile(_) | Work::EditFile(_) | Work::ListDir(_),
                 None,
-            ) => failed("tool error", "the path was not resolved".to_owned()),
+            ) => Observation::failed("tool error", "the path was not resolved"),
         }
     }
 }
@@ -193,15 +205,6 @@ fn clipped_name(call: &ToolCall) -> String {
     one_line(&call.name, 80)
 }
 
-fn failed(decision: &str, text: String) -> Observation {
-    Observation {
-        text,
-        decision: decision.to_owned(),
-        ok: false,
-        changed: false,
-    }
-}
-
 /// What a model is told instead of an answer: which tool or argument is wrong, and what would be right.
 fn parse(call: &ToolCall) -> Result<Work, Observation> {
     let Some(row) = find(&call.name) else {
@@ -210,18 +213,18 @@ fn parse(call: &ToolCall) -> Result<Work, Observation> {
             "there is no tool `{name}`: the tools are {}",
             builtin_names().join(", ")
         );
-        return Err(failed(&format!("unknown tool {name}"), text));
+        return Err(Observation::failed(format!("unknown tool {name}"), text));
     };
     match &call.arguments {
-        Arguments::Invalid { error, .. } => Err(failed(
-            &format!("{} malformed arguments", row.name),
+        Arguments::Invalid { error, .. } => Err(Observation::failed(
+            format!("{} malformed arguments", row.name),
             format!(
                 "the arguments are not valid JSON ({error}): nothing was run. Send the whole call again"
             ),
         )),
         Arguments::Json(value) => (row.parse)(value.clone()).map_err(|error| {
-            failed(
-                &format!("{} wrong arguments", row.name),
+            Observation::failed(
+                format!("{} wrong arguments", row.name),
                 format!(
                     "the arguments of `{}` do not fit: {error}. Nothing was run",
                     row.name

@@ -38,38 +38,58 @@ impl ToolContext {
                     .await
                     .map_or(Passage::Open(None), closed)
             }
-            Intent::Path { act, path, content } => {
-                self.pass_path(*act, path, content.as_ref(), events).await
-            }
+            Intent::Path {
+                acts,
+                path,
+                content,
+            } => self.pass_path(acts, path, content.as_ref(), events).await,
         }
     }
 
     async fn pass_path(
         &self,
-        act: Act,
+        acts: &[Act],
         path: &str,
         content: Option<&String>,
         events: &mut Vec<EventKind>,
     ) -> Passage {
+        let strictest = acts.last().copied().unwrap_or(Act::Read);
         let at = match self.workspace.resolve(path) {
             Ok(at) => at,
             Err(error @ WorkspaceError::Outside { .. }) => {
                 events.push(refused(
-                    act,
-                    path.to_owned(),
+                    strictest,
+                    clip_head(path, TARGET_LIMIT).into_owned(),
                     Some(OUTSIDE.to_owned()),
                     None,
                     "policy",
                 ));
-                return closed((act, format!("refused: {error}")));
+                return closed((strictest, format!("refused: {error}")));
             }
             Err(error) => {
                 return Passage::Closed {
-                    decision: format!("{} error", act.as_str()),
+                    decision: format!("{} error", strictest.as_str()),
                     text: error.to_string(),
                 };
             }
         };
+        for act in acts {
+            let content = content.filter(|_| *act == Act::Write);
+            if let Some(refusal) = self.refusal_at(*act, &at, content, events).await {
+                return closed(refusal);
+            }
+        }
+        Passage::Open(Some(at))
+    }
+
+    /// What the model is told where an act on a path is refused.
+    async fn refusal_at(
+        &self,
+        act: Act,
+        at: &Resolved,
+        content: Option<&String>,
+        events: &mut Vec<EventKind>,
+    ) -> Option<(Act, String)> {
         // A link inside the workspace is judged by where it stands and by where it leads; the stricter answer holds.
         let lexical = self.policy.decide(act, &Target::Path(at.lexical.as_str()));
         let canonical = self
@@ -86,8 +106,7 @@ impl ToolContext {
             target: judged.to_string(),
             content: content.cloned(),
         };
-        let refusal = self.answer_for(&verdict, &target, request, events).await;
-        refusal.map_or_else(|| Passage::Open(Some(at.clone())), closed)
+        self.answer_for(&verdict, &target, request, events).await
     }
 
     /// What the model is told where the act is refused.

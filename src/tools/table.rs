@@ -32,9 +32,9 @@ pub(super) enum Work {
 /// What a call will do, before it does it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Intent {
-    /// Acts on one path of the workspace.
+    /// Acts on one path of the workspace, in each of these ways.
     Path {
-        act: Act,
+        acts: &'static [Act],
         path: String,
         content: Option<String>,
     },
@@ -47,47 +47,50 @@ pub(super) enum Intent {
 static ROWS: [Row; 7] = [
     Row {
         name: "read_file",
-        description: "Read a text file of the workspace. Long files come in parts: give `offset` (first line, from \
-                      1) and `limit` (number of lines).",
+        description: "Read a text file. A long file comes in parts: the answer then begins with which lines of how \
+                      many it shows, and `offset` goes on from there.",
         parameters: schema::<ReadFile>,
         parse: |value| serde_json::from_value(value).map(Work::ReadFile),
     },
     Row {
         name: "write_file",
-        description: "Create a file, or replace the whole content of one. To change part of a file, use edit_file.",
+        description: "Create a file, with the folders that lead to it, or replace the whole content of one. To change \
+                      part of a file, use edit_file.",
         parameters: schema::<WriteFile>,
         parse: |value| serde_json::from_value(value).map(Work::WriteFile),
     },
     Row {
         name: "edit_file",
-        description: "Replace a text that occurs exactly once in a file. Copy `search` from the file, with its \
-                      indentation, and give enough lines around it to make it unique.",
+        description: "Replace a text that occurs exactly once in a file. Copy `search` from what read_file shows, with \
+                      its indentation, and give enough lines around it to make it unique.",
         parameters: schema::<EditFile>,
         parse: |value| serde_json::from_value(value).map(Work::EditFile),
     },
     Row {
         name: "grep",
-        description: "Search the files of the workspace for a regular expression. Files that the repository ignores \
-                      and binary files are left out.",
+        description: "Search the text of all files for a regular expression (Rust syntax). Shows the first 100 hits as \
+                      `path:line: text`. Files that the repository ignores and binary files are left out.",
         parameters: schema::<Grep>,
         parse: |value| serde_json::from_value(value).map(Work::Grep),
     },
     Row {
         name: "find",
-        description: "List files whose name or path fits a glob, for instance `*.rs` or `src/**/mod.rs`.",
+        description: "List all files, in any folder, whose name or whole path fits a glob, for instance `*.rs` or \
+                      `src/**/mod.rs`. Files that the repository ignores are left out.",
         parameters: schema::<Find>,
         parse: |value| serde_json::from_value(value).map(Work::Find),
     },
     Row {
         name: "list_dir",
-        description: "List one folder of the workspace.",
+        description: "List what is in one folder: files with their size, folders with a `/` at the end.",
         parameters: schema::<ListDir>,
         parse: |value| serde_json::from_value(value).map(Work::ListDir),
     },
     Row {
         name: "exec",
-        description: "Run a program in the workspace root and wait for it, for instance [\"cargo\", \"test\"]. No \
-                      shell reads the arguments: no pipes, no redirection, no globbing.",
+        description: "Run a program in the workspace root, wait for its end, and show its exit status and what it \
+                      printed. No shell reads the arguments: no pipes, no redirection, no globbing. Nothing can \
+                      be typed into it, and nothing that it starts stays when it ends.",
         parameters: schema::<Exec>,
         parse: |value| serde_json::from_value(value).map(Work::Exec),
     },
@@ -179,21 +182,22 @@ impl Work {
 
     /// What it will do.
     pub(super) fn intent(&self) -> Intent {
-        let path = |act, path: &String, content| Intent::Path {
-            act,
+        let path = |acts, path: &String, content| Intent::Path {
+            acts,
             path: path.clone(),
             content,
         };
         match self {
             Self::ReadFile(ReadFile { path: at, .. }) | Self::ListDir(ListDir { path: at }) => {
-                path(Act::Read, at, None)
+                path(&[Act::Read], at, None)
             }
             Self::WriteFile(WriteFile { path: at, content }) => {
-                path(Act::Write, at, Some(content.clone()))
+                path(&[Act::Write], at, Some(content.clone()))
             }
+            // Whether a text was found tells what is in the file.
             Self::EditFile(EditFile {
                 path: at, replace, ..
-            }) => path(Act::Write, at, Some(replace.clone())),
+            }) => path(&[Act::Read, Act::Write], at, Some(replace.clone())),
             Self::Grep(_) | Self::Find(_) => Intent::Search,
             Self::Exec(Exec { argv }) => Intent::Exec { argv: argv.clone() },
         }

@@ -5,6 +5,8 @@ mod provider;
 #[cfg(test)]
 mod report;
 #[cfg(test)]
+mod run;
+#[cfg(test)]
 mod sandbox;
 #[cfg(test)]
 mod store;

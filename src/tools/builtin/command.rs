@@ -11,7 +11,7 @@ use crate::tools::{OBSERVATION_LIMIT, ToolContext};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct Exec {
-    /// The program and its arguments, one item each.
+    /// The program and its arguments, one item each, for instance ["cargo", "test", "--lib"].
     pub(in crate::tools) argv: Vec<String>,
 }
 
@@ -20,7 +20,7 @@ impl Exec {
         let Some(program) = self.argv.first() else {
             return Observation::failed(
                 "exec missing argv".to_owned(),
-                "argv is empty: name a program".to_owned(),
+                "argv is empty: name a program",
             );
         };
         let spec = RunSpec {
@@ -31,7 +31,9 @@ impl Exec {
             network: context.network,
         };
         match context.sandbox.run(spec).await {
-            Err(error) => Observation::failed(format!("{program} unavailable"), error.to_string()),
+            Err(error) => {
+                Observation::failed(format!("exec {program} unavailable"), error.to_string())
+            }
             Ok(outcome) => observed(program, &outcome, context.limits.wall),
         }
     }
@@ -50,22 +52,22 @@ fn observed(program: &str, outcome: &SandboxOutcome, wall: std::time::Duration) 
             false,
         ),
         Ending::Cap(Cap::Wall) => (
-            format!("{program} timed out"),
+            format!("exec {program} timed out"),
             format!("stopped: it took longer than {}", Span(wall)),
             false,
         ),
         Ending::Cap(cap) => (
-            format!("{program} stopped by cap {}", cap.as_str()),
+            format!("exec {program} stopped by cap {}", cap.as_str()),
             format!("stopped: it reached the {} limit", cap.as_str()),
             false,
         ),
         Ending::NotFound { program } => (
-            format!("{program} unavailable"),
+            format!("exec {program} unavailable"),
             format!("there is no program `{program}` here"),
             false,
         ),
         Ending::NotStarted { stage, error } => (
-            format!("{program} not started"),
+            format!("exec {program} not started"),
             format!("could not be started ({stage}): {error}"),
             false,
         ),

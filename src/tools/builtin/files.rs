@@ -1,5 +1,7 @@
 //! Reading and changing files.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,11 +18,13 @@ const DEFAULT_LINES: u64 = 400;
 pub(in crate::tools) struct ReadFile {
     /// The file, relative to the workspace root.
     pub(in crate::tools) path: String,
-    /// The first line to read, from 1.
+    /// The first line to read, from 1. Default: 1.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub(in crate::tools) offset: Option<u64>,
-    /// How many lines to read.
+    /// How many lines to read. Default: 400.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub(in crate::tools) limit: Option<u64>,
 }
 
@@ -38,9 +42,9 @@ pub(in crate::tools) struct WriteFile {
 pub(in crate::tools) struct EditFile {
     /// The file, relative to the workspace root.
     pub(in crate::tools) path: String,
-    /// The text to replace; it must occur exactly once.
+    /// The text to replace, as it stands in the file; it must occur exactly once.
     pub(in crate::tools) search: String,
-    /// What stands there afterwards.
+    /// The text to put in its place; empty to remove it.
     pub(in crate::tools) replace: String,
 }
 
@@ -61,7 +65,7 @@ impl ReadFile {
         let path = &self.path;
         let lines = self.limit.unwrap_or(DEFAULT_LINES);
         match workspace.read_text(at, self.offset, Some(lines)) {
-            Err(error) => Observation::failed("read error".to_owned(), error.to_string()),
+            Err(error) => Observation::failed("read error", error.to_string()),
             Ok(slice) if slice.lines == 0 => {
                 let text = match slice.total_lines {
                     0 => format!("{path} is empty"),
@@ -73,7 +77,8 @@ impl ReadFile {
                 Observation::ok(format!("read {path}"), text)
             }
             Ok(slice) => {
-                let last = slice.first_line + slice.lines - 1;
+                let (text, lines) = fitting(&slice.text);
+                let last = slice.first_line + lines - 1;
                 let whole = slice.first_line == 1 && last == slice.total_lines;
                 let note = if whole {
                     String::new()
@@ -83,11 +88,29 @@ impl ReadFile {
                         slice.first_line, slice.total_lines
                     )
                 };
-                let text = format!("{note}{}", clip_head(&slice.text, OBSERVATION_LIMIT));
-                Observation::ok(format!("read {path}"), text)
+                Observation::ok(format!("read {path}"), format!("{note}{text}"))
             }
         }
     }
+}
+
+/// The first whole lines that a model can be shown at once, and how many they are: from there it can go on. A line
+/// that is too long by itself is cut.
+fn fitting(text: &str) -> (Cow<'_, str>, u64) {
+    let (mut bytes, mut characters, mut lines) = (0, 0, 0);
+    for line in text.split_inclusive('\n') {
+        characters += line.chars().count();
+        if characters > OBSERVATION_LIMIT {
+            break;
+        }
+        bytes += line.len();
+        lines += 1;
+    }
+    if lines > 0 {
+        return (Cow::Borrowed(&text[..bytes]), lines);
+    }
+    let first = text.split_inclusive('\n').next().unwrap_or_default();
+    (clip_head(first, OBSERVATION_LIMIT), 1)
 }
 
 impl WriteFile {
@@ -142,7 +165,7 @@ impl ListDir {
         visible: &dyn Fn(&RelPath) -> bool,
     ) -> Observation {
         match workspace.list_dir(at, visible) {
-            Err(error) => Observation::failed("list error".to_owned(), error.to_string()),
+            Err(error) => Observation::failed("list error", error.to_string()),
             Ok(entries) => {
                 let lines: Vec<String> = entries
                     .iter()

@@ -8,6 +8,12 @@ pub(super) use command::Exec;
 pub(super) use files::{EditFile, ListDir, ReadFile, WriteFile};
 pub(super) use search::{Find, Grep};
 
+use crate::base::clip_head;
+
+/// How much of what went wrong a model is told, in characters: it may repeat names of any length that the model
+/// made up.
+const FAILURE_LIMIT: usize = 2_000;
+
 /// What came of a call that was performed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Observation {
@@ -29,10 +35,10 @@ impl Observation {
         }
     }
 
-    fn failed(decision: String, text: String) -> Self {
+    pub(super) fn failed(decision: impl Into<String>, text: impl AsRef<str>) -> Self {
         Self {
-            text,
-            decision,
+            text: clip_head(text.as_ref(), FAILURE_LIMIT).into_owned(),
+            decision: decision.into(),
             ok: false,
             changed: false,
         }

@@ -17,9 +17,9 @@ const MOST_PATHS: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct Grep {
-    /// The regular expression.
+    /// The regular expression, for one line at a time. `(?i)` at its beginning ignores case.
     pub(in crate::tools) pattern: String,
-    /// Only files whose path fits this glob, for instance `src/**/*.rs`.
+    /// Only files whose path fits this glob, for instance `src/**/*.rs`. Default: all files.
     #[serde(default)]
     pub(in crate::tools) path_glob: Option<String>,
 }
@@ -44,30 +44,29 @@ impl Grep {
             limit: MOST_HITS,
         };
         match workspace.grep(&query, visible) {
-            Err(error) => Observation::failed("grep error".to_owned(), error.to_string()),
+            Err(error) => Observation::failed("grep error", error.to_string()),
             Ok(found) => {
                 let decision = format!("grep {:?} ({} hits)", self.pattern, found.total);
-                if found.hits.is_empty() {
-                    return Observation::ok(decision, format!("no match in {} files", found.files));
-                }
-                let mut lines: Vec<String> = found
+                let hits: Vec<String> = found
                     .hits
                     .iter()
                     .map(|hit| format!("{}:{}: {}", hit.path, hit.line, hit.text))
                     .collect();
-                if found.total > found.hits.len() as u64 {
-                    lines.push(format!(
-                        "[the first {} of {} hits]",
-                        found.hits.len(),
-                        found.total
-                    ));
+                let shown = hits.len() as u64;
+                let mut notes = Vec::new();
+                if found.total > shown {
+                    notes.push(format!("[the first {shown} of {} hits]", found.total));
                 } else if found.truncated {
-                    lines.push("[the search stopped early: narrow it with path_glob]".to_owned());
+                    notes.push("[the search stopped early: narrow it with path_glob]".to_owned());
                 }
-                Observation::ok(
-                    decision,
-                    clip_head(&lines.join("\n"), OBSERVATION_LIMIT).into_owned(),
-                )
+                if found.skipped > 0 {
+                    notes.push(format!(
+                        "[{} files are too large to be searched]",
+                        found.skipped
+                    ));
+                }
+                let text = listed(&hits, "no file has a match", &notes);
+                Observation::ok(decision, text)
             }
         }
     }
@@ -80,25 +79,34 @@ impl Find {
         visible: &dyn Fn(&RelPath) -> bool,
     ) -> Observation {
         match workspace.find(&self.name_glob, MOST_PATHS, visible) {
-            Err(error) => Observation::failed("find error".to_owned(), error.to_string()),
+            Err(error) => Observation::failed("find error", error.to_string()),
             Ok(found) => {
                 let decision = format!("find {:?} ({} paths)", self.name_glob, found.total);
-                if found.paths.is_empty() {
-                    return Observation::ok(decision, "no file fits".to_owned());
+                let paths: Vec<String> = found.paths.iter().map(ToString::to_string).collect();
+                let shown = paths.len();
+                let mut notes = Vec::new();
+                if found.total > shown {
+                    notes.push(format!("[the first {shown} of {} paths]", found.total));
+                } else if found.truncated {
+                    notes.push("[the search stopped early: give a narrower glob]".to_owned());
                 }
-                let mut lines: Vec<String> = found.paths.iter().map(ToString::to_string).collect();
-                if found.total > found.paths.len() {
-                    lines.push(format!(
-                        "[the first {} of {} paths]",
-                        found.paths.len(),
-                        found.total
-                    ));
-                }
-                Observation::ok(
-                    decision,
-                    clip_head(&lines.join("\n"), OBSERVATION_LIMIT).into_owned(),
-                )
+                let text = listed(&paths, "no file fits", &notes);
+                Observation::ok(decision, text)
             }
         }
     }
+}
+
+/// What was found, or that nothing was; and what the search did not see, which is never cut off.
+fn listed(lines: &[String], none: &str, notes: &[String]) -> String {
+    let text = if lines.is_empty() {
+        none.to_owned()
+    } else {
+        clip_head(&lines.join("\n"), OBSERVATION_LIMIT).into_owned()
+    };
+    let notes = notes.iter().map(String::as_str);
+    std::iter::once(text.as_str())
+        .chain(notes)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

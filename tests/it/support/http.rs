@@ -117,18 +117,42 @@ impl Reply {
     }
 
     /// The same body, cut into chunks of `size` bytes.
-    pub(crate) fn in_chunks_of(mut self, size: usize) -> Self {
-        let mut all = Vec::new();
-        for step in &self.steps {
-            if let Step::Send(bytes) = step {
-                all.extend_from_slice(bytes);
-            }
-        }
-        let chunks = all
-            .chunks(size)
-            .map(|part| Step::Send(part.to_vec().into()));
-        self.steps = chunks.collect();
+    pub(crate) fn in_chunks_of(self, size: usize) -> Self {
+        self.cut(|| size)
+    }
+
+    /// The same body, cut into pieces of up to some hundred bytes.
+    pub(crate) fn in_random_pieces(self, random: &mut fastrand::Rng) -> Self {
+        self.cut(|| random.usize(1..400))
+    }
+
+    /// Some first part of the same body, and then an orderly end.
+    pub(crate) fn without_its_end(mut self, random: &mut fastrand::Rng) -> Self {
+        let all = self.body();
+        let kept = all[..random.usize(1..all.len() / 2)].to_vec();
+        self.steps = vec![Step::Send(kept.into())];
         self
+    }
+
+    /// The same body in pieces, each as long as `size` says.
+    fn cut(mut self, mut size: impl FnMut() -> usize) -> Self {
+        let all = self.body();
+        let (mut rest, mut steps) = (&all[..], Vec::new());
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(size().clamp(1, rest.len()));
+            steps.push(Step::Send(piece.to_vec().into()));
+            rest = after;
+        }
+        self.steps = steps;
+        self
+    }
+
+    fn body(&self) -> Vec<u8> {
+        let sent = self.steps.iter().map(|step| match step {
+            Step::Send(bytes) => &bytes[..],
+            Step::Gate(_) | Step::Stall | Step::Break => &[],
+        });
+        sent.collect::<Vec<_>>().concat()
     }
 }
 
