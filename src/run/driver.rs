@@ -50,8 +50,6 @@ pub(super) async fn drive(
     loop {
         if machine.at_commit_point() {
             journal.commit(machine).await?;
-        } else {
-            journal.commit_events().await?;
         }
         let step = machine.next();
         journal.at_step(match step {
@@ -66,7 +64,12 @@ pub(super) async fn drive(
         let input = if journal.is_cancelled() && machine.at_commit_point() {
             Some(Input::Cancel)
         } else {
-            act(parts, tools, machine, journal, &pace, step).await
+            // In the middle of a step the call was paid for already: it goes on the ledger while the tools run.
+            let paid = journal.commit_events();
+            let (paid, input) =
+                tokio::join!(paid, act(parts, tools, machine, journal, &pace, step));
+            paid?;
+            input
         };
         let Some(input) = input else {
             return Ok(result(journal, machine));

@@ -86,15 +86,21 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Stores what happened in the middle of a step, without a checkpoint: a resume asks for the step anew, and what
-    /// was paid for stays on the ledger.
-    pub(super) async fn commit_events(&self) -> Result<(), StoreError> {
-        self.store
-            .commit(Commit {
-                events: self.take_pending(),
+    /// Stores what happened so far in the middle of a step, without a checkpoint: a resume asks for the step anew, and
+    /// what was paid for stays on the ledger. What happens from now on is left to the commit of the step.
+    pub(super) fn commit_events(&self) -> impl Future<Output = Result<(), StoreError>> + use<'a> {
+        let (store, events) = (self.store, self.take_pending());
+        async move {
+            let commit = Commit {
+                events,
                 ..Commit::default()
-            })
-            .await
+            };
+            if commit.events.is_empty() {
+                Ok(())
+            } else {
+                store.commit(commit).await
+            }
+        }
     }
 
     fn take_pending(&self) -> Vec<RunEvent> {
