@@ -37,7 +37,7 @@ pub use error::StoreError;
 pub use open::{SCHEMA_VERSION, check, open_read_only};
 pub use records::{
     BatchStatus, CaseProgress, Commit, CurrentAttempt, RunRecord, StoredCheckpoint, StoredMessage,
-    StoredRun, TraceInfo,
+    StoredRun, SuiteSpent, TraceInfo,
 };
 
 use crate::base::{Redactor, Timestamp};
@@ -216,6 +216,23 @@ impl Store {
     /// Where the trace cannot be read.
     pub fn case_progress(&self) -> Result<Vec<CaseProgress>, StoreError> {
         self.read(|reader| reader.case_progress())
+    }
+
+    /// What each suite has used up, in the order of the suites.
+    ///
+    /// # Errors
+    /// Where the trace cannot be read.
+    pub fn spent(&self) -> Result<Vec<SuiteSpent>, StoreError> {
+        self.read(|reader| reader.spent())
+    }
+
+    /// How many milliseconds the batch has been running up to `now`; the time between an interruption and its resume
+    /// does not count.
+    ///
+    /// # Errors
+    /// Where the trace cannot be read.
+    pub fn active_ms(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.read(|reader| reader.active_ms(now.as_millisecond()))
     }
 
     /// Everything that was committed of a run.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::base::Timestamp;
-use crate::domain::{CaseId, CaseOutcome, CaseRef, Message, RunEvent, RunId};
+use crate::domain::{CaseId, CaseOutcome, CaseRef, Message, RunEvent, RunId, Usage};
 
 /// Everything that happened in one step, or between two: stored together or not at all.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,6 +38,17 @@ pub struct StoredCheckpoint {
     pub step: u32,
     /// The state, as JSON; small, for it is written anew with each step.
     pub state: String,
+}
+
+/// What a suite has used up so far, as far as a ceiling needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuiteSpent {
+    /// The suite.
+    pub suite: String,
+    /// When its first case began, in milliseconds from the batch's beginning; none where none has.
+    pub began_after_ms: Option<u64>,
+    /// Reported tokens by the model that served them, over all calls of all attempts.
+    pub calls: Vec<(String, Usage)>,
 }
 
 /// A run at its beginning.

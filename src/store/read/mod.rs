@@ -3,6 +3,7 @@
 mod batch;
 mod case;
 mod run;
+mod spent;
 
 use std::path::Path;
 

@@ -1,0 +1,66 @@
+//! What a batch has used up, for ceilings that hold over a resume.
+
+use super::Reader;
+use crate::domain::Usage;
+use crate::store::{StoreError, SuiteSpent};
+
+impl Reader<'_> {
+    /// What each suite of the batch has used, in the order of the suites.
+    pub(in crate::store) fn spent(self) -> Result<Vec<SuiteSpent>, StoreError> {
+        let mut suites = self.rows(
+            "SELECT s.name, min(a.started_at) - (SELECT started_at FROM batch WHERE id = 1)
+             FROM suite s
+             LEFT JOIN planned c ON c.suite = s.position
+             LEFT JOIN attempt a ON a.planned = c.position AND a.workspace IS NOT NULL
+             GROUP BY s.position ORDER BY s.position",
+            |row| {
+                Ok(SuiteSpent {
+                    suite: row.get(0)?,
+                    began_after_ms: row
+                        .get::<_, Option<i64>>(1)?
+                        .map(|after| after.max(0).unsigned_abs()),
+                    calls: Vec::new(),
+                })
+            },
+        )?;
+        let calls = self.rows(
+            "SELECT suite, coalesce(served_model, requested_model), sum(prompt_tokens), sum(completion_tokens),
+                 sum(total_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(reasoning_tokens),
+                 sum(server_tool_requests)
+             FROM v_call WHERE reported = 1 AND suite IS NOT NULL GROUP BY 1, 2",
+            |row| {
+                let count = |at| {
+                    let sum: rusqlite::Result<Option<i64>> = row.get(at);
+                    sum.map(|sum| sum.unwrap_or(0).max(0).unsigned_abs())
+                };
+                let usage = Usage {
+                    prompt_tokens: count(2)?,
+                    completion_tokens: count(3)?,
+                    total_tokens: count(4)?,
+                    cache_read_tokens: count(5)?,
+                    cache_write_tokens: count(6)?,
+                    reasoning_tokens: count(7)?,
+                    server_tool_requests: count(8)?,
+                };
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, usage))
+            },
+        )?;
+        for (suite, model, usage) in calls {
+            let known = suites.iter_mut().find(|known| known.suite == suite);
+            if let Some(known) = known {
+                known.calls.push((model, usage));
+            }
+        }
+        Ok(suites)
+    }
+
+    /// How long the batch has been running up to `now`, the time between an interruption and its resume apart.
+    pub(in crate::store) fn active_ms(self, now: i64) -> Result<u64, StoreError> {
+        let active: Vec<i64> = self.rows(
+            "SELECT started_at + idle_ms FROM batch WHERE id = 1",
+            |row| row.get(0),
+        )?;
+        let since = active.first().copied().unwrap_or(now);
+        Ok(now.saturating_sub(since).max(0).unsigned_abs())
+    }
+}
