@@ -9,7 +9,7 @@ use super::gates::{GatesEnd, millis, run_gates};
 use super::layout::Layout;
 use super::policy::{policy_of, protected_patterns};
 use super::prepare::ReadyProvider;
-use super::protect::restore_protected;
+use super::protect::Aftermath;
 use super::timing::CaseWatch;
 use super::{Keep, Surroundings};
 use crate::base::RelPath;
@@ -410,28 +410,38 @@ impl CaseRun<'_> {
         let broken = |what: &str, error: &dyn std::fmt::Display| {
             Some(Judged::errored(format!("{what}: {error}")))
         };
-        let aftermath = match restore_protected(&ground.pristine, &ground.before, root, &patterns) {
-            Ok(aftermath) => aftermath,
-            Err(error) => return Ok(broken("what is protected cannot be restored", &error)),
-        };
         let workspace = match Workspace::open(root) {
             Ok(workspace) => workspace,
             Err(error) => return Ok(broken("the workspace cannot be opened", &error)),
         };
-        let changed = patch(
-            &ground.pristine,
-            root,
-            &without_ignored(&workspace, aftermath.kept),
-            PATCH_LIMIT,
-        );
-        let mut events = aftermath.tampered;
-        events.push(EventKind::Patched {
-            files: changed.files,
-            added: changed.added,
-            removed: changed.removed,
-            patch: changed.text,
-        });
-        self.commit(events).await?;
+        let aftermath = match Aftermath::of(&ground.before, root, &patterns) {
+            Ok(aftermath) => aftermath,
+            Err(error) => return Ok(broken("the workspace cannot be read", &error)),
+        };
+        // Where the gates had begun before a restart, what differs now is theirs, and the agent's part is on record.
+        let judging = &ground.layout.judging;
+        let first = !judging.is_dir();
+        if first {
+            // On record before it is undone, so that a batch that is killed between the two has seen it.
+            self.commit(aftermath.tampered()).await?;
+        }
+        if let Err(error) = aftermath.restore(&ground.pristine, root) {
+            return Ok(broken("what is protected cannot be restored", &error));
+        }
+        if first {
+            let kept = without_ignored(&workspace, aftermath.kept);
+            let changed = patch(&ground.pristine, root, &kept, PATCH_LIMIT);
+            self.commit(vec![EventKind::Patched {
+                files: changed.files,
+                added: changed.added,
+                removed: changed.removed,
+                patch: changed.text,
+            }])
+            .await?;
+            if let Err(error) = create_folder(judging) {
+                return Ok(broken("the gates cannot begin", &error));
+            }
+        }
         let end = run_gates(self, &workspace, &self.runner(&ground.environment)).await?;
         let (outcome, reason) = match (end, &result.overrun, &result.outcome) {
             (GatesEnd::Stopped, ..) => return Ok(None),
@@ -513,7 +523,7 @@ impl CaseRun<'_> {
         };
         let layout = Layout::of(&self.around.work_dir, &self.case);
         let doomed = if keep {
-            vec![layout.home, layout.tmp, layout.pristine]
+            vec![layout.home, layout.tmp, layout.pristine, layout.judging]
         } else {
             vec![layout.base]
         };

@@ -6,7 +6,7 @@ use super::case::CaseRun;
 use crate::base::Bounded;
 use crate::domain::{EventKind, GateResult, GateStatus};
 use crate::suite::GateSpec;
-use crate::verify::{CommandRunner, VerifyError, check};
+use crate::verify::{CommandRunner, check};
 use crate::workspace::{Workspace, lay_in};
 
 /// What the gates said together.
@@ -110,12 +110,8 @@ async fn run_gate(
             duration_ms: verdict.duration_ms,
             output: verdict.output,
         },
-        Err(error) => result(gate, GateStatus::Errored, cannot_run(&error)),
+        Err(error) => result(gate, GateStatus::Errored, error.to_string()),
     }
-}
-
-fn cannot_run(error: &VerifyError) -> String {
-    format!("cannot be run: {error}")
 }
 
 fn skipped(gate: &GateSpec, earlier: &str) -> GateResult {

@@ -14,6 +14,8 @@ pub(super) struct Layout {
     pub(super) workspace: PathBuf,
     /// The workspace as it was when the agent began, where setup commands made it differ from the fixture.
     pub(super) pristine: PathBuf,
+    /// Stands from the moment on at which gates may have written to the workspace.
+    pub(super) judging: PathBuf,
     /// The home of its commands.
     pub(super) home: PathBuf,
     /// The temporary folder of its commands.
@@ -36,6 +38,7 @@ impl Layout {
         Self {
             workspace: base.join("workspace"),
             pristine: base.join("pristine"),
+            judging: base.join("judging"),
             home: base.join("home"),
             tmp: base.join("tmp"),
             base,

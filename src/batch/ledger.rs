@@ -18,7 +18,15 @@ pub(super) struct SuiteCeiling {
 pub(super) struct Ledger {
     max_cost: Option<Money>,
     ceilings: BTreeMap<String, SuiteCeiling>,
-    spent: Mutex<BTreeMap<String, Money>>,
+    suites: Mutex<BTreeMap<String, Suite>>,
+}
+
+/// What a suite has used so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Suite {
+    spent: Money,
+    /// When its first case began, from the batch's beginning.
+    began: Option<Duration>,
 }
 
 impl Ledger {
@@ -26,39 +34,52 @@ impl Ledger {
         Self {
             max_cost,
             ceilings,
-            spent: Mutex::default(),
+            suites: Mutex::default(),
         }
     }
 
     pub(super) fn charge(&self, suite: &str, cost: Money) {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        match spent.get_mut(suite) {
-            Some(sum) => *sum += cost,
-            None => drop(spent.insert(suite.to_owned(), cost)),
+        self.with(suite, |known| known.spent += cost);
+    }
+
+    /// Takes note that a case of a suite begins: the suite's time runs from its first one on.
+    pub(super) fn begin(&self, suite: &str, elapsed: Duration) {
+        self.with(suite, |known| {
+            known.began.get_or_insert(elapsed);
+        });
+    }
+
+    fn with(&self, suite: &str, change: impl FnOnce(&mut Suite)) {
+        let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        match suites.get_mut(suite) {
+            Some(known) => change(known),
+            None => change(suites.entry(suite.to_owned()).or_default()),
         }
     }
 
-    /// Why no further case of this suite may begin, where none may.
+    /// Why no further case of this suite may begin, where none may. `elapsed` counts from the batch's beginning.
     pub(super) fn closed(&self, suite: &str, elapsed: Duration) -> Option<String> {
-        let spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        let total: Money = spent.values().copied().sum();
+        let suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        let total: Money = suites.values().map(|suite| suite.spent).sum();
         if let Some(limit) = self.max_cost.filter(|limit| total >= *limit) {
             return Some(format!(
                 "not started: the batch reached its cost ceiling of {limit} ({total} spent)"
             ));
         }
         let ceiling = self.ceilings.get(suite).copied().unwrap_or_default();
-        let own = spent.get(suite).copied().unwrap_or_default();
-        if let Some(limit) = ceiling.cost.filter(|limit| own >= *limit) {
+        let own = suites.get(suite).copied().unwrap_or_default();
+        if let Some(limit) = ceiling.cost.filter(|limit| own.spent >= *limit) {
             return Some(format!(
-                "not started: the suite reached its cost ceiling of {limit} ({own} spent)"
+                "not started: the suite reached its cost ceiling of {limit} ({} spent)",
+                own.spent
             ));
         }
-        let limit = ceiling.wall.filter(|limit| elapsed >= *limit)?;
+        let passed = elapsed.saturating_sub(own.began?);
+        let limit = ceiling.wall.filter(|limit| passed >= *limit)?;
         Some(format!(
             "not started: the suite reached its wall ceiling of {} ({} passed)",
             Span(limit),
-            format_duration(elapsed)
+            format_duration(passed)
         ))
     }
 }
@@ -80,11 +101,16 @@ mod tests {
         )]
         .into();
         let ledger = Ledger::new(Some(amount("3")), ceilings);
-        let early = Duration::from_secs(59);
+        let early = Duration::from_secs(1059);
+        assert_eq!(ledger.closed("a", Duration::from_secs(5000)), None);
+        // Only the first case of a suite counts.
+        ledger.begin("a", Duration::from_secs(1000));
+        ledger.begin("a", Duration::from_secs(1050));
         assert_eq!(ledger.closed("a", early), None);
+        assert_eq!(ledger.closed("b", Duration::from_secs(5000)), None);
         assert!(
             ledger
-                .closed("a", Duration::from_secs(60))
+                .closed("a", Duration::from_secs(1060))
                 .is_some_and(|why| why.contains("wall ceiling of 1m"))
         );
         ledger.charge("a", amount("1"));

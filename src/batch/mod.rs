@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use error::{BatchError, Problem};
 pub use prepare::{Prepared, Unavailable, prepare};
 pub use record::{batch_record, plan_of};
-pub use schedule::{BatchEnd, resume, run};
+pub use schedule::{BatchEnd, is_left, resume, run};
 
 use crate::base::{Clock, Money, Redactor};
 use crate::run::{Observer, StopSignal};

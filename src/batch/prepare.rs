@@ -70,6 +70,11 @@ impl Prepared {
         self.by_suite.get(suite)
     }
 
+    /// Why cases were left out, provider by provider.
+    pub fn left_out(&self) -> impl Iterator<Item = &String> {
+        self.unavailable.values()
+    }
+
     /// One table for a display: the first that any suite names.
     #[must_use]
     pub fn any_prices(&self) -> Option<PriceTable> {

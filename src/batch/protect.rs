@@ -6,36 +6,47 @@ use crate::base::{Pattern, RelPath};
 use crate::domain::EventKind;
 use crate::workspace::{Change, Snapshot, WorkspaceError, changes, restore_paths, snapshot};
 
-/// What an agent left behind, once what is protected has been put back.
+/// What an agent left behind.
 pub(super) struct Aftermath {
     /// The changes that stay.
     pub(super) kept: Vec<Change>,
-    /// One event for each change that was undone.
-    pub(super) tampered: Vec<EventKind>,
+    /// The changes that are to be undone.
+    pub(super) touched: Vec<Change>,
 }
 
-/// Compares the workspace with what it was, and restores every path that fits a pattern.
-pub(super) fn restore_protected(
-    pristine: &Path,
-    before: &Snapshot,
-    workspace: &Path,
-    patterns: &[String],
-) -> Result<Aftermath, WorkspaceError> {
-    let patterns: Vec<Pattern> = patterns.iter().map(Pattern::new).collect();
-    let after = snapshot(workspace)?;
-    let (touched, kept): (Vec<Change>, Vec<Change>) = changes(before, &after)
-        .into_iter()
-        .partition(|change| patterns.iter().any(|pattern| fits(pattern, &change.path)));
-    let paths: Vec<RelPath> = touched.iter().map(|change| change.path.clone()).collect();
-    restore_paths(pristine, workspace, &paths)?;
-    let tampered = touched
-        .into_iter()
-        .map(|change| EventKind::Tampered {
+impl Aftermath {
+    /// Compares the workspace with what it was. What fits one of the patterns must not have changed.
+    pub(super) fn of(
+        before: &Snapshot,
+        workspace: &Path,
+        patterns: &[String],
+    ) -> Result<Self, WorkspaceError> {
+        let patterns: Vec<Pattern> = patterns.iter().map(Pattern::new).collect();
+        let after = snapshot(workspace)?;
+        let (touched, kept) = changes(before, &after)
+            .into_iter()
+            .partition(|change| patterns.iter().any(|pattern| fits(pattern, &change.path)));
+        Ok(Self { kept, touched })
+    }
+
+    /// One event for each change that is undone.
+    pub(super) fn tampered(&self) -> Vec<EventKind> {
+        let events = self.touched.iter().map(|change| EventKind::Tampered {
             path: change.path.to_string(),
             how: change.how,
-        })
-        .collect();
-    Ok(Aftermath { kept, tampered })
+        });
+        events.collect()
+    }
+
+    /// Puts back what is protected.
+    pub(super) fn restore(&self, pristine: &Path, workspace: &Path) -> Result<(), WorkspaceError> {
+        let paths: Vec<RelPath> = self
+            .touched
+            .iter()
+            .map(|change| change.path.clone())
+            .collect();
+        restore_paths(pristine, workspace, &paths)
+    }
 }
 
 fn fits(pattern: &Pattern, path: &RelPath) -> bool {

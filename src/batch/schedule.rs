@@ -17,7 +17,7 @@ use crate::base::sha256;
 use crate::domain::{
     BatchRecord, CaseOutcome, CaseRef, CaseTimes, EventKind, ProviderErrorKind, RunEvent,
 };
-use crate::store::{BatchSpent, BatchStatus, CaseProgress, Commit, CurrentAttempt, StoreError};
+use crate::store::{BatchStatus, CaseProgress, Commit, CurrentAttempt, StoreError, SuiteSpent};
 use crate::suite::{CaseSpec, Plan, WorkspaceSpec};
 use crate::workspace::{
     Source, WorkspaceError, create_folder, materialise, remove_folder_if_empty, remove_tree,
@@ -31,6 +31,8 @@ pub enum BatchEnd {
     Finished,
     /// It was stopped from outside; a resume goes on with it.
     Interrupted,
+    /// A case ended by a bug of this program; it is left unfinished, and a resume tries it again.
+    Broken,
 }
 
 /// Something to run: an attempt at a case, perhaps one that had begun.
@@ -38,6 +40,8 @@ struct Item {
     spec: Arc<CaseSpec>,
     attempt: u32,
     current: Option<CurrentAttempt>,
+    /// How often it may be started again where it cannot be judged.
+    retries: u32,
 }
 
 /// Runs a planned batch from its beginning.
@@ -60,14 +64,33 @@ pub async fn run(
             spec: Arc::new(spec.clone()),
             attempt: 1,
             current: None,
+            retries: options.retries,
         })
         .collect();
     around.store.begin_batch(record).await?;
-    go(&plan, queue, prepared, None, options, around).await
+    go(&plan, queue, prepared, options, Before::default(), around).await
+}
+
+/// Whether a resume runs the case: it has no verdict yet, or could not be judged and may be started again.
+#[must_use]
+pub fn is_left(case: &CaseProgress, options: &BatchOptions) -> bool {
+    case.skip.is_none()
+        && match case.outcome {
+            None | Some(CaseOutcome::Interrupted) => true,
+            Some(CaseOutcome::Errored) => case.attempts <= options.retries,
+            Some(_) => false,
+        }
+}
+
+/// What a batch had used before this process took it up.
+#[derive(Default)]
+struct Before {
+    active: Duration,
+    suites: Vec<SuiteSpent>,
 }
 
 /// Goes on with a batch: finished cases are not run again, and one that was in the middle goes on at its last
-/// committed step.
+/// committed step. Its ceilings hold over all of it.
 ///
 /// # Errors
 /// As [`run`].
@@ -78,9 +101,11 @@ pub async fn resume(
     options: &BatchOptions,
     around: Surroundings,
 ) -> Result<BatchEnd, BatchError> {
-    let now = around.clock.now();
-    around.store.resume_batch(now).await?;
-    let spent = around.store.spent(now)?;
+    around.store.resume_batch(around.clock.now()).await?;
+    let before = Before {
+        active: Duration::from_millis(around.store.active_ms(around.clock.now())?),
+        suites: around.store.spent()?,
+    };
     let mut progress: BTreeMap<_, _> = progress
         .into_iter()
         .map(|case| (case.id.clone(), case))
@@ -88,32 +113,33 @@ pub async fn resume(
     let mut queue = VecDeque::new();
     for spec in plan.cases.iter().filter(|spec| spec.skip.is_none()) {
         let known = progress.remove(&spec.id);
-        let (attempts, outcome, current) = known.map_or((0, None, None), |known| {
-            (known.attempts, known.outcome, known.current)
-        });
-        match outcome {
-            None | Some(CaseOutcome::Interrupted) => {
-                let attempt = current
-                    .as_ref()
-                    .map_or(attempts + 1, |current| current.attempt);
-                queue.push_back(Item {
-                    spec: Arc::new(spec.clone()),
-                    attempt,
-                    current,
-                });
-            }
-            Some(_) => {}
+        if known.as_ref().is_some_and(|known| !is_left(known, options)) {
+            continue;
         }
+        let (attempts, errored, current) = known.map_or((0, false, None), |known| {
+            let errored = known.outcome == Some(CaseOutcome::Errored);
+            (known.attempts, errored, known.current)
+        });
+        let attempt = current
+            .as_ref()
+            .map_or(attempts + 1, |current| current.attempt);
+        let used = if errored { attempts } else { 0 };
+        queue.push_back(Item {
+            spec: Arc::new(spec.clone()),
+            attempt,
+            current,
+            retries: options.retries.saturating_sub(used),
+        });
     }
-    go(&plan, queue, prepared, Some(spent), options, around).await
+    go(&plan, queue, prepared, options, before, around).await
 }
 
 async fn go(
     plan: &Plan,
     queue: VecDeque<Item>,
     prepared: Prepared,
-    spent: Option<BatchSpent>,
     options: &BatchOptions,
+    before: Before,
     around: Surroundings,
 ) -> Result<BatchEnd, BatchError> {
     create_folder(&around.work_dir).map_err(|error| BatchError::WorkDir {
@@ -131,16 +157,19 @@ async fn go(
             (suite.name.clone(), budget)
         })
         .collect();
+    let start = around.clock.monotonic();
     let ledger = Ledger::new(options.max_cost, ceilings);
-    // A ceiling holds over all processes that worked on the batch.
-    let mut start = around.clock.monotonic();
-    if let Some(BatchSpent { active, usage }) = spent {
-        start = start.saturating_sub(active);
-        for (suite, model, usage) in &usage {
-            let cost = prepared
-                .prices(suite)
-                .and_then(|table| table.cost(model, usage));
-            ledger.charge(suite, cost.unwrap_or_default());
+    for spent in before.suites {
+        if let Some(after) = spent.began_after_ms {
+            ledger.begin(
+                &spent.suite,
+                Duration::from_millis(after).min(before.active),
+            );
+        }
+        let prices = prepared.prices(&spent.suite);
+        for (model, usage) in &spent.calls {
+            let cost = prices.and_then(|table| table.cost(model, usage));
+            ledger.charge(&spent.suite, cost.unwrap_or_default());
         }
     }
     let shared = Arc::new(Shared {
@@ -152,6 +181,7 @@ async fn go(
         },
         options: options.clone(),
         start,
+        before: before.active,
         around,
     });
     let end = Scheduler {
@@ -164,7 +194,7 @@ async fn go(
     .await?;
     let status = match end {
         BatchEnd::Finished => BatchStatus::Finished,
-        BatchEnd::Interrupted => BatchStatus::Interrupted,
+        BatchEnd::Interrupted | BatchEnd::Broken => BatchStatus::Interrupted,
     };
     shared
         .around
@@ -185,6 +215,16 @@ struct Shared {
     fixtures: Fixtures,
     options: BatchOptions,
     start: Duration,
+    /// How long the batch had been running before this process took it up.
+    before: Duration,
+}
+
+impl Shared {
+    /// How long the batch has been running.
+    fn elapsed(&self) -> Duration {
+        let here = self.around.clock.monotonic().saturating_sub(self.start);
+        self.before.saturating_add(here)
+    }
 }
 
 struct Scheduler {
@@ -206,6 +246,7 @@ impl Scheduler {
         let stop = self.shared.around.stop.clone();
         let mut running: JoinSet<Ended> = JoinSet::new();
         let mut suspended = false;
+        let mut broken = false;
         loop {
             while running.len() < self.shared.options.jobs.max(1) && !stop.is_stopping() {
                 let Some(item) = self.queue.pop_front() else {
@@ -221,7 +262,11 @@ impl Scheduler {
                     Some((outcome, reason)) => {
                         self.record_unstarted(&item, outcome, reason).await?
                     }
-                    None => drop(running.spawn(run_item(Arc::clone(&self.shared), item))),
+                    None => {
+                        let elapsed = self.shared.elapsed();
+                        self.shared.ledger.begin(&item.spec.suite, elapsed);
+                        drop(running.spawn(run_item(Arc::clone(&self.shared), item)));
+                    }
                 }
             }
             let Some(joined) = running.join_next().await else {
@@ -238,11 +283,13 @@ impl Scheduler {
                     return Err(error.into());
                 }
                 // A case that panicked is left unfinished in the trace: it shows as such, and a resume tries it.
-                Err(_) => suspended = true,
+                Err(_) => broken = true,
             }
         }
         let interrupted = suspended || !self.queue.is_empty();
-        Ok(if interrupted {
+        Ok(if broken {
+            BatchEnd::Broken
+        } else if interrupted {
             BatchEnd::Interrupted
         } else {
             BatchEnd::Finished
@@ -254,21 +301,23 @@ impl Scheduler {
         let CaseEnd::Finished { outcome, failure } = end else {
             return true;
         };
-        if let Some(failure) = failure
-            && failure.kind == ProviderErrorKind::Auth
-        {
+        let refused = failure
+            .as_ref()
+            .filter(|failure| failure.kind == ProviderErrorKind::Auth);
+        if let Some(failure) = refused {
             let key = (item.spec.suite.clone(), item.spec.provider.clone());
             self.down.insert(
                 key,
                 format!("not started: the provider refuses the key ({failure})"),
             );
         }
-        let may_retry =
-            *outcome == CaseOutcome::Errored && item.attempt <= self.shared.options.retries;
+        // A key that was refused is refused again.
+        let may_retry = *outcome == CaseOutcome::Errored && item.retries > 0 && refused.is_none();
         if may_retry {
             self.queue.push_back(Item {
                 attempt: item.attempt + 1,
                 current: None,
+                retries: item.retries - 1,
                 ..item
             });
         } else if self.shared.options.fail_fast
@@ -292,12 +341,7 @@ impl Scheduler {
         if let Some(reason) = self.down.get(&(spec.suite.clone(), spec.provider.clone())) {
             return Some((CaseOutcome::Errored, reason.clone()));
         }
-        let elapsed = self
-            .shared
-            .around
-            .clock
-            .monotonic()
-            .saturating_sub(self.shared.start);
+        let elapsed = self.shared.elapsed();
         let reason = self.shared.ledger.closed(&spec.suite, elapsed)?;
         Some((CaseOutcome::Interrupted, reason))
     }

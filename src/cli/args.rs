@@ -10,11 +10,11 @@ use crate::report::FORMATS;
 
 /// Runs batches of agent tasks, judges them with gates, and reports cost, latency and gate phases from the trace.
 #[derive(Debug, Parser)]
-#[command(name = "taskgate", version, about, after_help = exit::help(), disable_help_subcommand = true)]
+#[command(name = "taskgate", version, about, after_help = exit::help(), disable_help_subcommand = true, max_term_width = 80)]
 pub struct Cli {
     #[command(subcommand)]
     pub(super) verb: Verb,
-    /// Colour: by terminal, always or never. `NO_COLOR` and `CLICOLOR_FORCE` are honoured
+    /// Colour; `auto` goes by the terminal, NO_COLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(super) color: Color,
 }
@@ -29,16 +29,19 @@ pub(super) enum Color {
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Plan and run suites; write the trace and the reports
+    #[command(after_help = report_help())]
     Run(RunArgs),
     /// Print the cases without running them
     Plan(PlanArgs),
     /// Go on with an interrupted batch; finished cases are not run again
+    #[command(after_help = report_help())]
     Resume(ResumeArgs),
     /// Write reports from a trace, or run a query over its views
+    #[command(after_help = report_help())]
     Report(ReportArgs),
     /// Show one case as a person reads it
     Show(ShowArgs),
-    /// Check suites, providers, scripts and price tables; needs no network
+    /// Check suites, providers, scripts and price tables, offline
     Validate(ValidateArgs),
     /// Print the JSON Schema of a suite
     Schema,
@@ -55,8 +58,8 @@ pub(super) struct Selection {
     /// Suite files, or folders that hold suites
     #[arg(required = true, value_name = "PATHS")]
     pub(super) paths: Vec<PathBuf>,
-    /// Only cases that fit: terms `task=GLOB`, `provider=GLOB`, `suite=GLOB`, `tag=NAME`, `case=GLOB` or a glob on
-    /// the case's id, joined by commas or `and`; `!` or `not` before a term negates it
+    /// Only cases that fit: task=GLOB, provider=GLOB, suite=GLOB, tag=NAME, case=GLOB or a glob on the case's id,
+    /// joined by `,` or `and`, each with `!` or `not` where it is turned round
     #[arg(long, value_name = "EXPR")]
     pub(super) filter: Option<String>,
     /// Trials of each case, instead of what the suites say
@@ -88,7 +91,7 @@ pub(super) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct Pace {
-    /// Cases at once. Default: the number of cores
+    /// Cases at once. Default: the number of cores; a resume keeps what the batch had
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) jobs: Option<u16>,
     /// Start no new case once the batch has cost this many dollars
@@ -101,8 +104,8 @@ pub(super) struct Pace {
 
 #[derive(Debug, Args)]
 pub(super) struct Reports {
-    /// A report to write, repeatable. Default: markdown, json and junit beside the trace
-    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = report_target, long_help = report_help())]
+    /// A report to write to a file, repeatable
+    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = report_target)]
     pub(super) reports: Vec<ReportTarget>,
 }
 
@@ -145,8 +148,7 @@ pub(super) struct ReportArgs {
     #[arg(value_name = "TRACE")]
     pub(super) trace: PathBuf,
     /// The format to print
-    #[arg(long, default_value = "text", value_name = "FORMAT", value_parser = format_name, long_help = formats_help("The format to print"),
-          conflicts_with = "sql")]
+    #[arg(long, default_value = "text", value_name = "FORMAT", value_parser = format_name, conflicts_with = "sql")]
     pub(super) format: crate::report::Format,
     #[command(flatten)]
     pub(super) reports: Reports,
@@ -249,17 +251,27 @@ fn positive_money(text: &str) -> Result<Money, String> {
     }
 }
 
-fn report_help() -> String {
-    formats_help(
-        "A report to write, repeatable. Default: markdown, json and junit beside the trace",
-    )
+/// A description over as many lines as it needs beside its name.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split(' ') {
+        if !line.is_empty() && line.len() + word.len() >= 66 {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.join(&format!("\n{:12}", ""))
 }
 
-/// A sentence, and the table of formats.
-fn formats_help(sentence: &str) -> String {
+fn report_help() -> String {
     let rows: Vec<String> = FORMATS
         .iter()
-        .map(|spec| format!("  {:<9} {}", spec.name, spec.description))
+        .map(|spec| format!("  {:<9} {}", spec.name, wrapped(spec.description)))
         .collect();
-    format!("{sentence}\n\nThe formats:\n{}", rows.join("\n"))
+    let usual = "A batch without --report writes markdown, json and junit beside its trace.";
+    format!("Report formats:\n{}\n\n{usual}", rows.join("\n"))
 }

@@ -11,7 +11,7 @@ pub enum Exit {
     Bug,
     /// The command line, a suite or the configuration is wrong, and nothing ran.
     Usage,
-    /// Nothing fits what was asked for.
+    /// Nothing fits what was asked for, or every case of it is skipped here.
     NothingSelected,
     /// A threshold is not met.
     ThresholdsNotMet,
@@ -52,7 +52,7 @@ pub const EXITS: [ExitSpec; 7] = [
     ExitSpec {
         exit: Exit::NothingSelected,
         code: 4,
-        meaning: "nothing was selected",
+        meaning: "nothing was selected, or all of it was skipped",
     },
     ExitSpec {
         exit: Exit::ThresholdsNotMet,

@@ -41,6 +41,12 @@ pub(super) fn paint(color: bool, tone: Tone, text: &str) -> String {
     }
 }
 
+/// `1 case`, `2 cases`.
+pub(super) fn counted(number: usize, one: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {one}{ending}")
+}
+
 impl Output {
     pub(super) const fn new(settings: &Settings) -> Self {
         Self {

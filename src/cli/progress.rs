@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::output::{Tone, paint};
+use super::output::{Tone, counted, paint};
 use crate::base::{Money, format_duration, one_line, printable};
 use crate::domain::{CaseId, CaseOutcome, CaseTimes, EventKind, Overrun, PriceTable, RunEvent};
 use crate::run::{Flow, Observer};
@@ -147,7 +147,7 @@ impl Progress {
             (Some(_), false) => bill.spent.to_string(),
         };
         let wall = format_duration(Duration::from_millis(end.times.wall));
-        let facts = [format!("{steps} steps"), money, wall];
+        let facts = [counted(steps as usize, "step"), money, wall];
         let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
         let parts = [
             format!("{}  {id}", paint(self.color, tone, word)),

@@ -36,8 +36,8 @@ pub use checkpoint::CHECKPOINT_FORMAT;
 pub use error::StoreError;
 pub use open::{SCHEMA_VERSION, check, open_read_only};
 pub use records::{
-    BatchSpent, BatchStatus, CaseProgress, Commit, CurrentAttempt, RunRecord, StoredCheckpoint,
-    StoredMessage, StoredRun, TraceInfo,
+    BatchStatus, CaseProgress, Commit, CurrentAttempt, RunRecord, StoredCheckpoint, StoredMessage,
+    StoredRun, SuiteSpent, TraceInfo,
 };
 
 use crate::base::{Redactor, Timestamp};
@@ -218,12 +218,21 @@ impl Store {
         self.read(|reader| reader.case_progress())
     }
 
-    /// What the batch had used when it was left; `at` is the moment at which it is gone on with.
+    /// What each suite has used up, in the order of the suites.
     ///
     /// # Errors
     /// Where the trace cannot be read.
-    pub fn spent(&self, at: Timestamp) -> Result<BatchSpent, StoreError> {
-        self.read(|reader| reader.spent(at))
+    pub fn spent(&self) -> Result<Vec<SuiteSpent>, StoreError> {
+        self.read(|reader| reader.spent())
+    }
+
+    /// How many milliseconds the batch has been running up to `now`; the time between an interruption and its resume
+    /// does not count.
+    ///
+    /// # Errors
+    /// Where the trace cannot be read.
+    pub fn active_ms(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.read(|reader| reader.active_ms(now.as_millisecond()))
     }
 
     /// Everything that was committed of a run.

@@ -1,7 +1,5 @@
 //! What goes into a trace and what comes back.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::base::Timestamp;
@@ -40,6 +38,17 @@ pub struct StoredCheckpoint {
     pub step: u32,
     /// The state, as JSON; small, for it is written anew with each step.
     pub state: String,
+}
+
+/// What a suite has used up so far, as far as a ceiling needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuiteSpent {
+    /// The suite.
+    pub suite: String,
+    /// When its first case began, in milliseconds from the batch's beginning; none where none has.
+    pub began_after_ms: Option<u64>,
+    /// Reported tokens by the model that served them, over all calls of all attempts.
+    pub calls: Vec<(String, Usage)>,
 }
 
 /// A run at its beginning.
@@ -112,15 +121,6 @@ pub struct CurrentAttempt {
     pub started_at: Timestamp,
     /// Where its time went as far as that was recorded; the time between its processes does not count.
     pub times: CaseTimes,
-}
-
-/// What a batch had used when it was left.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BatchSpent {
-    /// How long it was at work, the time between its processes left out.
-    pub active: Duration,
-    /// Tokens by suite and by the model that served them.
-    pub usage: Vec<(String, String, Usage)>,
 }
 
 /// A run as the trace holds it.

@@ -25,16 +25,7 @@ fn main() -> ExitCode {
             let _broken = stdout().write_all(b"caf\xe9 \xff\xfe end\n");
         }
         "exit" => return ExitCode::from(first.parse::<u8>().unwrap_or(99)),
-        "echo-env" =>
-        {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "showing its environment is what this is for"
-            )]
-            for (name, value) in std::env::vars_os() {
-                say(&format!("{}={}\n", name.display(), value.display()));
-            }
-        }
+        "echo-env" => echo_env(),
         "echo-folder" => {
             let folder = std::env::current_dir().expect("a working folder");
             say(&folder.display().to_string());
@@ -77,6 +68,14 @@ fn main() -> ExitCode {
         "leave-file" => {
             write(first, "here");
         }
+        "write" => write(first, rest.get(1).map_or("", String::as_str)),
+        "folder" => std::fs::create_dir_all(first).expect("a folder"),
+        "link" => os::replace_by_link(first, rest.get(1).map_or("", String::as_str)),
+        "remove" => std::fs::remove_file(first).expect("a file that is there"),
+        "append" => append(first, rest.get(1).map_or("", String::as_str)),
+        "has" => return ExitCode::from(u8::from(!std::path::Path::new(first).exists())),
+        "block" => block(first, rest.get(1).map_or("", String::as_str)),
+        "fail-first" => return fail_first(first),
         _ => {
             let _broken = writeln!(stderr(), "no such verb: {verb}");
             return ExitCode::from(64);
@@ -89,6 +88,16 @@ fn say(text: &str) {
     let mut out = stdout();
     // Who reads may be gone: that is what some tests are about.
     let _broken = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what a command sees of the environment is what is asked"
+)]
+fn echo_env() {
+    for (name, value) in std::env::vars_os() {
+        say(&format!("{}={}\n", name.display(), value.display()));
+    }
 }
 
 fn hang() -> ! {
@@ -131,6 +140,35 @@ fn alloc(mebibytes: &str) -> ExitCode {
     block.resize(bytes, 1);
     say(&format!("{}\n", block.iter().filter(|&&b| b == 1).count()));
     ExitCode::SUCCESS
+}
+
+/// One more line at the end of a file, which is made where it is missing.
+fn append(path: &str, line: &str) {
+    let mut file = std::fs::File::options()
+        .append(true)
+        .create(true)
+        .open(path)
+        .expect("a file");
+    file.write_all(format!("{line}\n").as_bytes())
+        .expect("a file");
+}
+
+/// Says with its number in the first file that it is there, and ends once there is a second one.
+fn block(started: &str, until: &str) {
+    write(started, &std::process::id().to_string());
+    while !std::path::Path::new(until).exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Ends badly the first time, and well from then on.
+fn fail_first(path: &str) -> ExitCode {
+    if std::path::Path::new(path).exists() {
+        return ExitCode::SUCCESS;
+    }
+    write(path, "");
+    say("not yet\n");
+    ExitCode::FAILURE
 }
 
 /// In one step, so that who waits for the file finds all of it.

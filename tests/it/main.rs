@@ -1,6 +1,10 @@
 //! The one integration test binary.
 
 #[cfg(test)]
+mod batch;
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
 mod provider;
 #[cfg(test)]
 mod report;

@@ -110,18 +110,22 @@ pub(super) fn conclude(
     targets: &Reports,
     output: &Output,
 ) -> Exit {
-    let failure = ended.err();
-    let written = reports::after_batch(trace, targets, output);
-    match (failure, written) {
-        (Some(error), _) => {
-            let way_out = format!(
-                "what was committed is kept; `taskgate resume {}` goes on with it",
-                trace.display()
-            );
+    let exit = reports::after_batch(trace, targets, output);
+    let way_out = format!(
+        "what was committed is kept; `taskgate resume {}` goes on with it",
+        trace.display()
+    );
+    match ended {
+        Ok(BatchEnd::Finished | BatchEnd::Interrupted) => exit,
+        Ok(BatchEnd::Broken) => {
+            let text = "a case ended by a bug of taskgate, which stands above";
+            output.error(text, Some(&way_out));
+            Exit::Bug
+        }
+        Err(error) => {
             output.error(&error.to_string(), Some(&way_out));
             Exit::NotJudged
         }
-        (None, exit) => exit,
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::planning;
 use crate::cli::args::{PlanArgs, PlanFormat};
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, counted};
 use crate::suite::CaseSpec;
 
 pub(in crate::cli) fn run(args: &PlanArgs, output: &Output) -> Exit {
@@ -41,8 +41,8 @@ pub(in crate::cli) fn run(args: &PlanArgs, output: &Output) -> Exit {
             output.data_line(&table.trim_fmt());
             let skipped = plan.cases.iter().filter(|case| case.skip.is_some()).count();
             output.note(&format!(
-                "{} cases, {skipped} of them skipped here",
-                plan.cases.len()
+                "{}, {skipped} of them skipped here",
+                counted(plan.cases.len(), "case")
             ));
         }
     }

@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::report::{Format, RenderOptions, Report, ReportError, Verdict, load, render, verdict};
 use crate::store::open_read_only;
-use crate::workspace::write_output;
+use crate::workspace::{create_folder, write_output};
 
 /// The formats that a batch writes where none is asked for.
 const USUAL: [Format; 3] = [Format::Markdown, Format::Json, Format::Junit];
@@ -22,6 +22,35 @@ pub(super) fn read(trace: &Path, output: &Output) -> Result<Report, Exit> {
         output.error(&format!("{}: {error}", trace.display()), None);
         Exit::Usage
     })
+}
+
+/// Makes the folders of the reports that are asked for, so that one that cannot be written is found before a batch
+/// is paid for.
+pub(super) fn make_room(asked: &Reports, output: &Output) -> Result<(), Exit> {
+    let mut ended = Ok(());
+    for ReportTarget { path, .. } in &asked.reports {
+        let trouble = if path.is_dir() {
+            Some("it is a folder".to_owned())
+        } else {
+            path.parent()
+                .and_then(|folder| create_folder(folder).err())
+                .map(|error| error.to_string())
+        };
+        if let Some(trouble) = trouble {
+            let text = format!("the report {} cannot be written: {trouble}", path.display());
+            output.error(&text, Some("name another file with --report"));
+            ended = Err(Exit::Usage);
+        }
+    }
+    ended
+}
+
+/// Whether the batch in a trace has come to its end.
+pub(super) fn is_over(trace: &Path) -> bool {
+    let report = open_read_only(trace)
+        .ok()
+        .and_then(|connection| load(&connection).ok());
+    report.is_some_and(|report| !verdict(&report).interrupted)
 }
 
 /// Writes what was asked for, else the usual formats beside the trace, and prints the summary.
@@ -43,12 +72,20 @@ pub(super) fn after_batch(trace: &Path, asked: &Reports, output: &Output) -> Exi
     } else {
         asked.reports.clone()
     };
-    if write(&report, trace, &targets, output).is_err() {
-        return Exit::Usage;
-    }
+    let written = write(&report, trace, &targets, output);
     match text(&report, trace, Format::Text) {
         Ok(summary) => output.data_line(&summary),
         Err(error) => output.error(&error.to_string(), None),
+    }
+    let exit = exit_of(&verdict(&report));
+    if written.is_err() {
+        output.note(&format!("trace {}", trace.display()));
+        // What the batch came to says more than that a file is missing, unless all is well.
+        return if exit == Exit::Done {
+            Exit::Usage
+        } else {
+            exit
+        };
     }
     let files: Vec<String> = targets
         .iter()
@@ -59,7 +96,13 @@ pub(super) fn after_batch(trace: &Path, asked: &Reports, output: &Output) -> Exi
         trace.display(),
         files.join(" ")
     ));
-    exit_of(&verdict(&report))
+    if exit == Exit::Interrupted {
+        output.note(&format!(
+            "`taskgate resume {}` goes on with it",
+            trace.display()
+        ));
+    }
+    exit
 }
 
 /// Writes reports to files; says which cannot be written.
@@ -77,9 +120,13 @@ pub(super) fn write(
                 write_output(path, text.as_bytes()).map_err(|error| error.to_string())
             });
         if let Err(error) = written {
+            let way_out = format!(
+                "the trace holds all of it: `taskgate report {} --report {format}=PATH` writes it elsewhere",
+                trace.display()
+            );
             output.error(
                 &format!("the report {} cannot be written: {error}", path.display()),
-                None,
+                Some(&way_out),
             );
             ended = Err(Exit::Usage);
         }
@@ -116,6 +163,9 @@ pub(super) fn exit_of(verdict: &Verdict) -> Exit {
         Exit::NotJudged
     } else if !verdict.thresholds_met {
         Exit::ThresholdsNotMet
+    } else if verdict.skipped == verdict.cases {
+        // Nothing was asked of anybody: that is not the same as all being well.
+        Exit::NothingSelected
     } else {
         Exit::Done
     }

@@ -1,13 +1,14 @@
 //! `taskgate resume`
 
 use super::batch::{Task, conclude, heed_signals, refuse, runtime, surroundings, watched};
+use super::reports;
 use crate::base::Redactor;
-use crate::batch::{self, BatchError, Unavailable, plan_of, prepare};
+use crate::batch::{self, BatchError, Unavailable, is_left, plan_of, prepare};
 use crate::cli::args::ResumeArgs;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, counted};
 use crate::cli::settings::Settings;
-use crate::domain::{BatchRecord, CaseOutcome};
+use crate::domain::BatchRecord;
 use crate::store::{CaseProgress, Store, StoreError};
 
 pub(in crate::cli) fn run(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit {
@@ -31,7 +32,9 @@ async fn resume(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit
     let (store, record, progress) = match open(args, &redactor) {
         Ok(opened) => opened,
         Err(error) => {
-            output.error(&error.to_string(), None);
+            let help = matches!(error, StoreError::NoBatch { .. })
+                .then_some("nothing was planned in it yet: remove it and run the suites again");
+            output.error(&error.to_string(), help);
             return Exit::Usage;
         }
     };
@@ -44,11 +47,19 @@ async fn resume(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit
     }
     options.max_cost = args.pace.max_cost.or(options.max_cost);
     options.retries = args.pace.retries.unwrap_or(options.retries);
-    let open = |case: &&CaseProgress| {
-        case.skip.is_none() && matches!(case.outcome, None | Some(CaseOutcome::Interrupted))
-    };
+    let open = |case: &&CaseProgress| is_left(case, &options);
     let total = progress.iter().filter(open).count();
-    output.note(&format!("{total} of {} cases are left", progress.len()));
+    output.note(&format!(
+        "{total} of {} left to run",
+        counted(progress.len(), "case")
+    ));
+    if total == 0 && reports::is_over(&args.trace) {
+        drop(store.close().await);
+        return reports::after_batch(&args.trace, &args.reports, output);
+    }
+    if let Err(exit) = reports::make_room(&args.reports, output) {
+        return exit;
+    }
     let around = surroundings(store, redactor, settings);
     // Only what the cases that are left need has to be there.
     let left: std::collections::BTreeSet<_> = progress

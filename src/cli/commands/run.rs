@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::batch::{Task, conclude, heed_signals, refuse, runtime, surroundings, watched};
-use super::planning;
+use super::{planning, reports};
 use crate::base::{Clock as _, Redactor, SystemClock};
 use crate::batch::{self, BatchOptions, Keep, Unavailable, batch_record, prepare};
 use crate::cli::args::{KeepArg, RunArgs};
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
 use crate::cli::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, open_read_only};
 use crate::suite::Plan;
 use crate::workspace::create_folder;
 
@@ -37,11 +37,8 @@ async fn run_plan(
     // The trace is made last, so that a batch that cannot start leaves none; the surroundings need one, and a
     // file that is in the way must be found before anything is asked of a provider.
     if trace.exists() {
-        let help = format!(
-            "`taskgate resume {}` goes on with it; or name another file with --trace",
-            trace.display()
-        );
-        output.error(&format!("{} exists already", trace.display()), Some(&help));
+        let (text, help) = in_the_way(trace);
+        output.error(&text, Some(&help));
         return Exit::Usage;
     }
     let options = options(args);
@@ -74,18 +71,17 @@ async fn run_plan(
     for warning in record.suites.iter().flat_map(|suite| &suite.warnings) {
         output.warning(warning);
     }
-    let outputs = args
-        .reports
-        .reports
-        .iter()
-        .map(|target| target.path.as_path());
-    if let Err(exit) = make_folders(outputs.chain([trace]), output) {
-        return exit;
+    for reason in prepared.left_out() {
+        output.warning(&format!("left out: {reason}"));
     }
-    around.store = match Store::create(trace, redactor) {
+    if reports::make_room(&args.reports, output).is_err() {
+        output.note("nothing was run");
+        return Exit::Usage;
+    }
+    around.store = match create(trace, redactor) {
         Ok(store) => store,
         Err(error) => {
-            output.error(&error.to_string(), None);
+            output.error(&error, Some("name another file with --trace"));
             return Exit::Usage;
         }
     };
@@ -119,17 +115,35 @@ async fn run_plan(
     exit
 }
 
-/// Makes the folders of what will be written, so that a path that cannot be is found before anything is spent.
-fn make_folders<'p>(files: impl Iterator<Item = &'p Path>, output: &Output) -> Result<(), Exit> {
-    for folder in files.filter_map(Path::parent) {
-        create_folder(folder).map_err(|error| {
-            let text = format!("the folder {} cannot be made: {error}", folder.display());
-            output.error(&text, Some("name another file with --trace or --report"));
-            output.note("nothing was run");
-            Exit::Usage
-        })?;
+/// What stands where the trace is to be, and the way out.
+fn in_the_way(trace: &Path) -> (String, String) {
+    let name = trace.display();
+    let another = "name another file with --trace";
+    if trace.is_dir() {
+        (
+            format!("{name} is a folder, not a trace"),
+            another.to_owned(),
+        )
+    } else if open_read_only(trace).is_ok() {
+        (
+            format!("the trace {name} exists already"),
+            format!("`taskgate resume {name}` goes on with it; or {another}"),
+        )
+    } else {
+        (
+            format!("{name} exists already and is not a trace of this version"),
+            another.to_owned(),
+        )
     }
-    Ok(())
+}
+
+/// Makes the trace and the folder that it lies in.
+fn create(trace: &Path, redactor: Redactor) -> Result<Store, String> {
+    if let Some(folder) = trace.parent() {
+        create_folder(folder)
+            .map_err(|error| format!("the folder {} cannot be made: {error}", folder.display()))?;
+    }
+    Store::create(trace, redactor).map_err(|error| error.to_string())
 }
 
 fn options(args: &RunArgs) -> BatchOptions {

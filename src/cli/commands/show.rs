@@ -27,7 +27,12 @@ pub(in crate::cli) fn run(args: &ShowArgs, output: &Output) -> Exit {
             Exit::Done
         }
         Err(error) => {
-            output.error(&error.to_string(), None);
+            let help = matches!(
+                error,
+                ReportError::NoCase { .. } | ReportError::Ambiguous { .. }
+            )
+            .then_some("a case is named by its id, or by any part that fits it alone; `taskgate report TRACE --format json` names them all");
+            output.error(&error.to_string(), help);
             match error {
                 ReportError::NoCase { .. }
                 | ReportError::NoAttempt { .. }

@@ -7,7 +7,7 @@ use super::planning;
 use crate::base::{Redactor, SystemClock};
 use crate::cli::args::ValidateArgs;
 use crate::cli::exit::Exit;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, counted};
 use crate::cli::settings::Settings;
 use crate::net::{Client, ClientConfig};
 use crate::provider::{Parts, Secrets, construct, pricing};
@@ -44,10 +44,11 @@ pub(in crate::cli) fn run(args: &ValidateArgs, settings: &Settings, output: &Out
             .filter(|case| case.suite == suite.name)
             .count();
         output.data_line(&format!(
-            "{}: {} tasks, {} providers, {cases} cases",
+            "{}: {}, {}, {}",
             suite.file.display(),
-            tasks.len(),
-            suite.providers.len()
+            counted(tasks.len(), "task"),
+            counted(suite.providers.len(), "provider"),
+            counted(cases, "case")
         ));
     }
     if wrong { Exit::Usage } else { Exit::Done }

@@ -1,13 +1,10 @@
-//! What was used before a batch is gone on with.
+//! What a batch has used up, for ceilings and times that hold over a resume.
 
-use std::time::Duration;
-
-use rusqlite::{OptionalExtension as _, Row};
+use rusqlite::Row;
 
 use super::Reader;
-use crate::base::Timestamp;
 use crate::domain::{CaseTimes, Usage};
-use crate::store::{BatchSpent, StoreError};
+use crate::store::{StoreError, SuiteSpent};
 
 /// Sums over one unfinished attempt.
 const TIMES: &str = "
@@ -22,18 +19,6 @@ const TIMES: &str = "
         (SELECT coalesce(sum(t.duration_ms), 0) FROM event e JOIN tool t ON t.event = e.id
          WHERE e.planned = a.planned AND e.attempt = ?1)
     FROM attempt a WHERE a.id = ?1";
-
-const USAGE: &str = "
-    SELECT s.name, coalesce(c.served_model, c.requested_model),
-           sum(c.prompt_tokens), sum(c.completion_tokens), sum(c.total_tokens), sum(c.cache_read_tokens),
-           sum(c.cache_write_tokens), sum(c.reasoning_tokens), sum(c.server_tool_requests)
-    FROM call c
-    JOIN event e ON e.id = c.event
-    JOIN planned p ON p.position = e.planned
-    JOIN suite s ON s.position = p.suite
-    WHERE c.total_tokens IS NOT NULL
-    GROUP BY 1, 2
-    ORDER BY 1, 2";
 
 impl Reader<'_> {
     /// Where the time of an attempt went so far, as its rows say.
@@ -57,32 +42,63 @@ impl Reader<'_> {
             .map_err(|error| self.database(&error))
     }
 
-    /// What the batch had used at `at`.
-    pub(in crate::store) fn spent(self, at: Timestamp) -> Result<BatchSpent, StoreError> {
-        let began = self
-            .connection
-            .query_row("SELECT started_at + idle_ms FROM batch", [], |row| {
-                row.get::<_, i64>(0)
-            })
-            .optional()
-            .map_err(|error| self.database(&error))?;
-        let active = began.map_or(0, |began| at.as_millisecond().saturating_sub(began));
-        let usage = self.rows(USAGE, |row| {
-            let usage = Usage {
-                prompt_tokens: count(row, 2)?,
-                completion_tokens: count(row, 3)?,
-                total_tokens: count(row, 4)?,
-                cache_read_tokens: count(row, 5)?,
-                cache_write_tokens: count(row, 6)?,
-                reasoning_tokens: count(row, 7)?,
-                server_tool_requests: count(row, 8)?,
-            };
-            Ok((row.get(0)?, row.get(1)?, usage))
-        })?;
-        Ok(BatchSpent {
-            active: Duration::from_millis(u64::try_from(active).unwrap_or(0)),
-            usage,
-        })
+    /// What each suite of the batch has used, in the order of the suites.
+    pub(in crate::store) fn spent(self) -> Result<Vec<SuiteSpent>, StoreError> {
+        let mut suites = self.rows(
+            "SELECT s.name, min(a.started_at) - (SELECT started_at FROM batch WHERE id = 1)
+             FROM suite s
+             LEFT JOIN planned c ON c.suite = s.position
+             LEFT JOIN attempt a ON a.planned = c.position AND a.workspace IS NOT NULL
+             GROUP BY s.position ORDER BY s.position",
+            |row| {
+                Ok(SuiteSpent {
+                    suite: row.get(0)?,
+                    began_after_ms: row
+                        .get::<_, Option<i64>>(1)?
+                        .map(|after| after.max(0).unsigned_abs()),
+                    calls: Vec::new(),
+                })
+            },
+        )?;
+        let calls = self.rows(
+            "SELECT suite, coalesce(served_model, requested_model), sum(prompt_tokens), sum(completion_tokens),
+                 sum(total_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(reasoning_tokens),
+                 sum(server_tool_requests)
+             FROM v_call WHERE reported = 1 AND suite IS NOT NULL GROUP BY 1, 2",
+            |row| {
+                let count = |at| {
+                    let sum: rusqlite::Result<Option<i64>> = row.get(at);
+                    sum.map(|sum| sum.unwrap_or(0).max(0).unsigned_abs())
+                };
+                let usage = Usage {
+                    prompt_tokens: count(2)?,
+                    completion_tokens: count(3)?,
+                    total_tokens: count(4)?,
+                    cache_read_tokens: count(5)?,
+                    cache_write_tokens: count(6)?,
+                    reasoning_tokens: count(7)?,
+                    server_tool_requests: count(8)?,
+                };
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, usage))
+            },
+        )?;
+        for (suite, model, usage) in calls {
+            let known = suites.iter_mut().find(|known| known.suite == suite);
+            if let Some(known) = known {
+                known.calls.push((model, usage));
+            }
+        }
+        Ok(suites)
+    }
+
+    /// How long the batch has been running up to `now`, the time between an interruption and its resume apart.
+    pub(in crate::store) fn active_ms(self, now: i64) -> Result<u64, StoreError> {
+        let active: Vec<i64> = self.rows(
+            "SELECT started_at + idle_ms FROM batch WHERE id = 1",
+            |row| row.get(0),
+        )?;
+        let since = active.first().copied().unwrap_or(now);
+        Ok(now.saturating_sub(since).max(0).unsigned_abs())
     }
 }
 

@@ -6,6 +6,10 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub(crate) use unix::{fork_child, fork_daemon, fork_hopper, fork_stranger, ignore};
+pub(crate) use unix::{
+    fork_child, fork_daemon, fork_hopper, fork_stranger, ignore, replace_by_link,
+};
 #[cfg(windows)]
-pub(crate) use windows::{fork_child, fork_daemon, fork_hopper, fork_stranger, ignore};
+pub(crate) use windows::{
+    fork_child, fork_daemon, fork_hopper, fork_stranger, ignore, replace_by_link,
+};

@@ -101,6 +101,12 @@ fn daemon(then: impl FnOnce()) {
     }
 }
 
+/// Puts a link to `target` where `path` stood.
+pub(crate) fn replace_by_link(target: &str, path: &str) {
+    std::fs::remove_dir_all(path).expect("a folder that is there");
+    std::os::unix::fs::symlink(target, path).expect("a link");
+}
+
 fn wait_for(path: &str) {
     while !std::path::Path::new(path).exists() {
         std::thread::yield_now();

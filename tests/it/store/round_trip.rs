@@ -327,20 +327,19 @@ async fn progress_says_what_to_go_on_with() {
 async fn what_was_used_before_is_known_to_who_goes_on() {
     let store = Store::memory().expect("a trace");
     two_attempts(&store).await;
-    let spent = store.spent(at(3_600)).expect("what was used");
-    assert_eq!(spent.active, std::time::Duration::from_millis(3_600));
-    let usage: Vec<_> = spent
-        .usage
-        .iter()
-        .map(|(suite, model, usage)| (suite.as_str(), model.as_str(), usage.prompt_tokens))
-        .collect();
-    assert_eq!(usage, [("parser", "tiny-1-2026", 200)]);
-    store.resume_batch(at(7_200)).await.expect("a resume");
-    let later = store.spent(at(7_260)).expect("what was used");
-    assert!(
-        later.active < std::time::Duration::from_millis(3_600),
-        "{later:?}: idle time does not count"
+    let spent = store.spent().expect("what was used");
+    assert_eq!(spent.len(), 1);
+    let [(model, usage)] = &spent[0].calls[..] else {
+        panic!("one model: {spent:?}")
+    };
+    assert_eq!(
+        (spent[0].suite.as_str(), model.as_str(), usage.prompt_tokens),
+        ("parser", "tiny-1-2026", 200)
     );
+    assert_eq!(store.active_ms(at(3_600)).expect("a time"), 3_600);
+    store.resume_batch(at(7_200)).await.expect("a resume");
+    let later = store.active_ms(at(7_260)).expect("a time");
+    assert!(later < 3_600, "{later}: idle time does not count");
 }
 
 #[tokio::test]

@@ -175,6 +175,8 @@ struct Shared {
     replies: Mutex<VecDeque<Reply>>,
     captured: Mutex<Vec<Captured>>,
     connections: Mutex<usize>,
+    /// Requests that are being answered, and the most there were at once.
+    answering: Mutex<(usize, usize)>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -203,6 +205,7 @@ impl Server {
             replies: Mutex::new(replies.into_iter().collect()),
             captured: Mutex::default(),
             connections: Mutex::default(),
+            answering: Mutex::default(),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
         Self {
@@ -219,6 +222,11 @@ impl Server {
     /// The requests so far.
     pub(crate) fn requests(&self) -> Vec<Captured> {
         lock(&self.shared.captured).clone()
+    }
+
+    /// How many requests were being answered at once, at most.
+    pub(crate) fn most_at_once(&self) -> usize {
+        lock(&self.shared.answering).1
     }
 
     /// How many connections were accepted so far.
@@ -280,7 +288,29 @@ async fn serve_raw(mut stream: TcpStream, bytes: &[u8], reset: bool) -> io::Resu
 
 type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, io::Error>;
 
-async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<Body>, Infallible> {
+/// A request that is being answered, until its body has been sent or given up.
+struct Answering(Arc<Shared>);
+
+impl Answering {
+    fn new(shared: &Arc<Shared>) -> Self {
+        let (now, most) = &mut *lock(&shared.answering);
+        *now += 1;
+        *most = (*most).max(*now);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        lock(&self.0.answering).0 -= 1;
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    shared: &Arc<Shared>,
+) -> Result<Response<Body>, Infallible> {
+    let answering = Answering::new(shared);
     let (head, body) = request.into_parts();
     let body = body
         .collect()
@@ -309,20 +339,24 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<
     for (name, value) in &reply.headers {
         response = response.header(name, value);
     }
-    Ok(response.body(play(reply.steps)).expect("a response"))
+    Ok(response
+        .body(play(reply.steps, answering))
+        .expect("a response"))
 }
 
-fn play(steps: Vec<Step>) -> Body {
-    let steps = stream::unfold(steps.into_iter(), |mut steps| async move {
+fn play(steps: Vec<Step>, answering: Answering) -> Body {
+    let begin = (steps.into_iter(), answering);
+    let steps = stream::unfold(begin, |(mut steps, answering)| async move {
         loop {
             match steps.next()? {
-                Step::Send(bytes) => return Some((Ok(Frame::data(bytes)), steps)),
+                Step::Send(bytes) => return Some((Ok(Frame::data(bytes)), (steps, answering))),
                 Step::Gate(gate) => gate.notified().await,
                 Step::Stall => std::future::pending().await,
                 Step::Break => {
                     // What was sent before leaves the machine only while the body has nothing more to say.
                     tokio::task::yield_now().await;
-                    return Some((Err(io::Error::other("as scripted")), steps));
+                    let error = io::Error::other("as scripted");
+                    return Some((Err(error), (steps, answering)));
                 }
             }
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 /// Variables that the program's children need to find their tools; nothing else is taken over, so that no
 /// `GITHUB_*`, `CI`, `*_API_KEY`, colour or locale variable of the machine can reach a test.
@@ -97,6 +99,71 @@ impl Taskgate {
         #[expect(clippy::disallowed_methods, reason = "a test lays out its own folder")]
         std::fs::write(&path, text).expect("a file below the temporary folder");
         path
+    }
+
+    /// Writes a file in which `FAKES` stands for the helper program of the tests and `FOLDER` for this folder.
+    pub(crate) fn filled(&self, path: &str, text: &str) -> PathBuf {
+        let slashed = |path: &Path| path.display().to_string().replace('\\', "/");
+        let fakes = slashed(Path::new(env!("CARGO_BIN_EXE_taskgate-fakes")));
+        let text = text
+            .replace("FAKES", &fakes)
+            .replace("FOLDER", &slashed(self.folder()));
+        self.file(path, &text)
+    }
+
+    /// The text of a file below the folder.
+    pub(crate) fn read(&self, path: &str) -> String {
+        let path = self.folder().join(path);
+        let text = std::fs::read(&path);
+        self.scrub(&text.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    }
+
+    /// Whether something stands at a path below the folder.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.folder().join(path).exists()
+    }
+
+    /// What a query over a trace's views answers, as CSV without its header.
+    pub(crate) fn rows(&self, trace: &str, sql: &str) -> String {
+        let connection = taskgate::store::open_read_only(&self.folder().join(trace));
+        let connection = connection.expect("a trace");
+        let table = taskgate::report::run_sql(&connection, sql).expect("an answer");
+        let csv = table.to_csv();
+        let rows = csv.split_once('\n').map_or("", |(_, rows)| rows);
+        self.scrub(rows.trim_end().as_bytes())
+    }
+
+    /// The program, started and not waited for; its output is piped.
+    #[expect(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        reason = "a test that kills or signals the program needs its process"
+    )]
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        let child = std::process::Command::new(env!("CARGO_BIN_EXE_taskgate"))
+            .env_clear()
+            .envs(&self.env)
+            .current_dir(self.folder())
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        child.expect("the program starts")
+    }
+
+    /// Waits until something stands at a path below the folder, or the program has ended.
+    pub(crate) fn wait_for(&self, path: &str, child: &mut Child) {
+        let path = self.folder().join(path);
+        for _ in 0..12_000 {
+            if path.exists() {
+                return;
+            }
+            let ended = child.try_wait().expect("the program can be asked");
+            assert_eq!(ended, None, "the program ended before {}", path.display());
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+        panic!("nothing stands at {}", path.display());
     }
 
     /// The program with these arguments, not yet started.

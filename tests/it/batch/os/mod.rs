@@ -1,0 +1,4 @@
+//! What only some systems have.
+
+#[cfg(unix)]
+mod unix;

@@ -1,0 +1,4 @@
+//! Signals, where a system has them.
+
+#[cfg(unix)]
+mod unix;
