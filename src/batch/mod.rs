@@ -13,8 +13,6 @@ mod prepare;
 mod protect;
 mod record;
 mod schedule;
-#[cfg(test)]
-mod tests;
 mod timing;
 
 use std::path::PathBuf;
@@ -23,7 +21,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use error::{BatchError, Problem};
-pub use prepare::{Prepared, Unavailable, prepare};
+pub use prepare::{Host, Prepared, Unavailable, prepare};
 pub use record::{batch_record, plan_of};
 pub use schedule::{BatchEnd, is_left, resume, run};
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::BatchError;
 use super::error::Problem;
-use super::{BatchError, Surroundings};
+use crate::base::{Clock, Redactor};
 use crate::domain::{PriceRecord, PriceTable};
 use crate::net::{Client, ClientConfig};
 use crate::provider::pricing;
@@ -21,6 +22,17 @@ pub enum Unavailable {
     Refuse,
     /// They are left out as skipped.
     Skip,
+}
+
+/// What is asked of the machine while a plan is prepared.
+#[derive(Debug, Clone, Copy)]
+pub struct Host<'a> {
+    /// The host's environment.
+    pub env: &'a [(String, String)],
+    /// The clock.
+    pub clock: &'a Arc<dyn Clock>,
+    /// Is told every secret that is resolved.
+    pub redactor: &'a Redactor,
 }
 
 /// A provider that can be called, with the limits that all cases share.
@@ -102,7 +114,7 @@ fn key(spec: &CaseSpec) -> (String, String) {
 pub async fn prepare(
     plan: &Plan,
     recorded: Option<&[PriceRecord]>,
-    around: &Surroundings,
+    host: &Host<'_>,
     unavailable: Unavailable,
     max_cost: bool,
 ) -> Result<Prepared, BatchError> {
@@ -122,8 +134,8 @@ pub async fn prepare(
             .iter()
             .for_each(|suite| prepared.load_tables(suite, &mut problems)),
     }
-    let client = Client::new(client_config(around));
-    let mut missing = prepared.build_providers(plan, &client, around);
+    let client = Client::new(client_config(host));
+    let mut missing = prepared.build_providers(plan, &client, host);
     missing.extend(prepared.find_unreachable(&client).await);
     match unavailable {
         Unavailable::Refuse => problems.extend(missing),
@@ -214,16 +226,10 @@ impl Prepared {
     }
 
     /// Builds every provider that a case needs, and says which cannot be built.
-    fn build_providers(
-        &mut self,
-        plan: &Plan,
-        client: &Client,
-        around: &Surroundings,
-    ) -> Vec<Problem> {
+    fn build_providers(&mut self, plan: &Plan, client: &Client, host: &Host<'_>) -> Vec<Problem> {
         let mut problems = Vec::new();
         let lookup = |name: &str| {
-            around
-                .host_env
+            host.env
                 .iter()
                 .find(|(known, _)| known == name)
                 .map(|(_, value)| value.clone())
@@ -243,8 +249,8 @@ impl Prepared {
             };
             let parts = Parts {
                 client: client.clone(),
-                clock: Arc::clone(&around.clock),
-                redactor: around.redactor.clone(),
+                clock: Arc::clone(host.clock),
+                redactor: host.redactor.clone(),
             };
             match construct(&spec.provider, &spec.provider_config, &secrets, &parts) {
                 Ok(built) => {
@@ -255,7 +261,7 @@ impl Prepared {
                     let throttle = spec
                         .provider_config
                         .limits
-                        .map(|limits| Arc::new(Throttle::new(limits, Arc::clone(&around.clock))));
+                        .map(|limits| Arc::new(Throttle::new(limits, Arc::clone(host.clock))));
                     self.providers
                         .insert(key, Arc::new(ReadyProvider { built, throttle }));
                 }
@@ -328,10 +334,10 @@ impl Prepared {
 }
 
 /// Proxies are named by the environment, which only this room's caller has read.
-fn client_config(around: &Surroundings) -> ClientConfig {
+fn client_config(host: &Host<'_>) -> ClientConfig {
     let lookup = |names: [&str; 2]| {
-        let found = around
-            .host_env
+        let found = host
+            .env
             .iter()
             .find(|(name, value)| names.contains(&name.as_str()) && !value.is_empty());
         found.map(|(_, value)| value.clone())

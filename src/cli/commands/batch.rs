@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::reports;
 use crate::base::{Clock, Money, Redactor, SystemClock};
-use crate::batch::{BatchEnd, BatchError, Surroundings};
+use crate::batch::{BatchEnd, BatchError, Host, Surroundings};
 use crate::cli::args::Reports;
 use crate::cli::exit::Exit;
 use crate::cli::os::terminated;
@@ -14,11 +14,11 @@ use crate::cli::progress::{About, Progress};
 use crate::cli::settings::Settings;
 use crate::domain::PriceTable;
 use crate::run::StopSignal;
-use crate::sandbox::{SandboxConfig, select};
+use crate::sandbox::{Sandbox, SandboxConfig, select};
 use crate::store::Store;
 
 /// Folders of workspaces stand beside the trace, under its name.
-pub(super) fn work_dir(trace: &Path) -> PathBuf {
+fn work_dir(trace: &Path) -> PathBuf {
     let mut name = trace.file_name().unwrap_or_default().to_owned();
     name.push(".work");
     let folder = trace.parent().unwrap_or_else(|| Path::new("")).join(name);
@@ -26,11 +26,13 @@ pub(super) fn work_dir(trace: &Path) -> PathBuf {
     std::path::absolute(&folder).unwrap_or(folder)
 }
 
-/// What the display is about.
-pub(super) struct Task {
+/// What is to be done, as far as who attends it has to know.
+pub(super) struct Task<'a> {
     pub(super) total: usize,
     pub(super) ceiling: Option<Money>,
     pub(super) prices: Option<PriceTable>,
+    pub(super) settings: &'a Settings,
+    pub(super) reports: &'a Reports,
 }
 
 /// The runtime of a batch. Nothing else of the program needs one.
@@ -44,43 +46,79 @@ pub(super) fn runtime(output: &Output) -> Result<tokio::runtime::Runtime, Exit> 
         })
 }
 
-/// Surroundings without a display yet.
-pub(super) fn surroundings(store: Store, redactor: Redactor, settings: &Settings) -> Surroundings {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let work_dir = work_dir(store.path());
-    Surroundings {
-        store,
-        sandbox: Arc::from(select(&SandboxConfig::default(), Arc::clone(&clock))),
-        host_env: Arc::clone(&settings.env),
-        work_dir,
-        clock,
-        observer: Arc::new(crate::run::Ignore),
-        redactor,
-        stop: StopSignal::default(),
+/// The parts of a batch that are there before it has a trace.
+pub(super) struct Means {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) redactor: Redactor,
+    pub(super) sandbox: Arc<dyn Sandbox>,
+}
+
+impl Means {
+    pub(super) fn new(redactor: Redactor) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let sandbox = Arc::from(select(&SandboxConfig::default(), Arc::clone(&clock)));
+        Self {
+            clock,
+            redactor,
+            sandbox,
+        }
+    }
+
+    pub(super) fn host<'a>(&'a self, settings: &'a Settings) -> Host<'a> {
+        Host {
+            env: &settings.env,
+            clock: &self.clock,
+            redactor: &self.redactor,
+        }
     }
 }
 
-/// Gives the surroundings a display.
-pub(super) fn watched(
-    mut around: Surroundings,
-    task: Task,
-    settings: &Settings,
-) -> (Surroundings, Arc<Progress>) {
-    let about = About {
+/// Runs a batch under a display, heeds requests to stop, closes the trace and writes the reports.
+pub(super) async fn attend<F>(
+    means: Means,
+    store: Store,
+    task: Task<'_>,
+    output: &Output,
+    work: impl FnOnce(Surroundings) -> F,
+) -> Exit
+where
+    F: Future<Output = Result<BatchEnd, BatchError>>,
+{
+    let Task {
+        settings, reports, ..
+    } = task;
+    let trace = store.path().to_owned();
+    let progress = Arc::new(Progress::new(About {
         total: task.total,
-        trace: around.store.path().display().to_string(),
+        trace: trace.display().to_string(),
         color: settings.color.1,
         interactive: settings.interactive,
         ceiling: task.ceiling,
         prices: task.prices,
+    }));
+    let stop = StopSignal::default();
+    let signals = tokio::spawn(heed_signals(stop.clone(), Arc::clone(&progress)));
+    let around = Surroundings {
+        store: store.clone(),
+        sandbox: means.sandbox,
+        host_env: Arc::clone(&settings.env),
+        work_dir: work_dir(&trace),
+        clock: means.clock,
+        observer: Arc::clone(&progress) as Arc<dyn crate::run::Observer>,
+        redactor: means.redactor,
+        stop,
     };
-    let progress = Arc::new(Progress::new(about));
-    around.observer = Arc::clone(&progress) as Arc<dyn crate::run::Observer>;
-    (around, progress)
+    let ended = work(around).await;
+    progress.finish();
+    let closed = store.close().await.map_err(BatchError::from);
+    let ended = ended.and_then(|end| closed.map(|()| end));
+    let exit = conclude(ended, &trace, reports, output);
+    signals.abort();
+    exit
 }
 
 /// Stops gently at the first request from outside, and at once at the second.
-pub(super) async fn heed_signals(stop: StopSignal, progress: Arc<Progress>) {
+async fn heed_signals(stop: StopSignal, progress: Arc<Progress>) {
     let mut asked = 0;
     loop {
         let interrupted = async {
@@ -104,7 +142,7 @@ pub(super) async fn heed_signals(stop: StopSignal, progress: Arc<Progress>) {
 }
 
 /// Writes the reports of a batch that has ended in whatever way, and says how the process ends.
-pub(super) fn conclude(
+fn conclude(
     ended: Result<BatchEnd, BatchError>,
     trace: &Path,
     targets: &Reports,

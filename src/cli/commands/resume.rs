@@ -1,9 +1,9 @@
 //! `taskgate resume`
 
-use super::batch::{Task, conclude, heed_signals, refuse, runtime, surroundings, watched};
+use super::batch::{Means, Task, attend, refuse, runtime};
 use super::reports;
 use crate::base::Redactor;
-use crate::batch::{self, BatchError, Unavailable, is_left, plan_of, prepare};
+use crate::batch::{self, Unavailable, is_left, plan_of, prepare};
 use crate::cli::args::ResumeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::output::{Output, counted};
@@ -60,7 +60,7 @@ async fn resume(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit
     if let Err(exit) = reports::make_room(&args.reports, output) {
         return exit;
     }
-    let around = surroundings(store, redactor, settings);
+    let means = Means::new(redactor);
     // Only what the cases that are left need has to be there.
     let left: std::collections::BTreeSet<_> = progress
         .iter()
@@ -73,7 +73,7 @@ async fn resume(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit
     let prepared = match prepare(
         &needed,
         Some(&record.prices),
-        &around,
+        &means.host(settings),
         Unavailable::Refuse,
         limited,
     )
@@ -82,26 +82,15 @@ async fn resume(args: &ResumeArgs, settings: &Settings, output: &Output) -> Exit
         Ok(prepared) => prepared,
         Err(error) => return refuse(&error, output),
     };
-    let prices = prepared.any_prices();
-    let (around, display) = watched(
-        around,
-        Task {
-            total,
-            ceiling: options.max_cost,
-            prices,
-        },
+    let task = Task {
+        total,
+        ceiling: options.max_cost,
+        prices: prepared.any_prices(),
         settings,
-    );
-    let signals = tokio::spawn(heed_signals(
-        around.stop.clone(),
-        std::sync::Arc::clone(&display),
-    ));
-    let store = around.store.clone();
-    let ended = batch::resume(needed, progress, prepared, &options, around).await;
-    display.finish();
-    let closed = store.close().await.map_err(BatchError::from);
-    let ended = ended.and_then(|end| closed.map(|()| end));
-    let exit = conclude(ended, &args.trace, &args.reports, output);
-    signals.abort();
-    exit
+        reports: &args.reports,
+    };
+    attend(means, store, task, output, |around| {
+        batch::resume(needed, progress, prepared, &options, around)
+    })
+    .await
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::batch::{Task, conclude, heed_signals, refuse, runtime, surroundings, watched};
+use super::batch::{Means, Task, attend, refuse, runtime};
 use super::{planning, reports};
 use crate::base::{Clock as _, Redactor, SystemClock};
 use crate::batch::{self, BatchOptions, Keep, Unavailable, batch_record, prepare};
@@ -33,23 +33,15 @@ async fn run_plan(
     settings: &Settings,
     output: &Output,
 ) -> Exit {
-    let redactor = Redactor::default();
-    // The trace is made last, so that a batch that cannot start leaves none; the surroundings need one, and a
-    // file that is in the way must be found before anything is asked of a provider.
+    // A file that is in the way must be found before anything is asked of a provider; the trace itself is made last,
+    // so that a batch that cannot start leaves none.
     if trace.exists() {
         let (text, help) = in_the_way(trace);
         output.error(&text, Some(&help));
         return Exit::Usage;
     }
     let options = options(args);
-    let scratch = match Store::memory() {
-        Ok(store) => store,
-        Err(error) => {
-            output.error(&error.to_string(), None);
-            return Exit::Usage;
-        }
-    };
-    let mut around = surroundings(scratch, redactor.clone(), settings);
+    let means = Means::new(Redactor::default());
     let unavailable = if args.skip_unavailable {
         Unavailable::Skip
     } else {
@@ -58,7 +50,7 @@ async fn run_plan(
     let prepared = match prepare(
         &plan,
         None,
-        &around,
+        &means.host(settings),
         unavailable,
         options.max_cost.is_some(),
     )
@@ -67,7 +59,7 @@ async fn run_plan(
         Ok(prepared) => prepared,
         Err(error) => return refuse(&error, output),
     };
-    let record = batch_record(&plan, &prepared, &options, &*around.sandbox, &*around.clock);
+    let record = batch_record(&plan, &prepared, &options, &*means.sandbox, &*means.clock);
     for warning in record.suites.iter().flat_map(|suite| &suite.warnings) {
         output.warning(warning);
     }
@@ -78,41 +70,28 @@ async fn run_plan(
         output.note("nothing was run");
         return Exit::Usage;
     }
-    around.store = match create(trace, redactor) {
+    let store = match create(trace, means.redactor.clone()) {
         Ok(store) => store,
         Err(error) => {
             output.error(&error, Some("name another file with --trace"));
             return Exit::Usage;
         }
     };
-    around.work_dir = super::batch::work_dir(trace);
-    let total = record
-        .cases
-        .iter()
-        .filter(|case| case.skip.is_none())
-        .count();
-    let prices = prepared.any_prices();
-    let (around, progress) = watched(
-        around,
-        Task {
-            total,
-            ceiling: options.max_cost,
-            prices,
-        },
+    let task = Task {
+        total: record
+            .cases
+            .iter()
+            .filter(|case| case.skip.is_none())
+            .count(),
+        ceiling: options.max_cost,
+        prices: prepared.any_prices(),
         settings,
-    );
-    let signals = tokio::spawn(heed_signals(
-        around.stop.clone(),
-        std::sync::Arc::clone(&progress),
-    ));
-    let store = around.store.clone();
-    let ended = batch::run(plan, record, prepared, &options, around).await;
-    progress.finish();
-    let closed = store.close().await.map_err(batch::BatchError::from);
-    let ended = ended.and_then(|end| closed.map(|()| end));
-    let exit = conclude(ended, trace, &args.reports, output);
-    signals.abort();
-    exit
+        reports: &args.reports,
+    };
+    attend(means, store, task, output, |around| {
+        batch::run(plan, record, prepared, &options, around)
+    })
+    .await
 }
 
 /// What stands where the trace is to be, and the way out.

@@ -101,8 +101,13 @@ impl Inside {
             retries: 0,
             keep_workspaces: Keep::None,
         };
+        let host = taskgate::batch::Host {
+            env: &around.host_env,
+            clock: &around.clock,
+            redactor: &around.redactor,
+        };
         let prepared =
-            taskgate::batch::prepare(&plan, None, &around, Unavailable::Refuse, false).await?;
+            taskgate::batch::prepare(&plan, None, &host, Unavailable::Refuse, false).await?;
         let sandbox = Arc::clone(&around.sandbox);
         let record = taskgate::batch::batch_record(&plan, &prepared, &options, &*sandbox, &*clock);
         let ended = taskgate::batch::run(plan, record, prepared, &options, around).await;
