@@ -45,7 +45,11 @@ fn each_threshold() {
         ),
         (json!({ "errors": 1, "pass_rate": 0 }), true, false),
         (json!({ "errors": 1, "pass_rate": 0.5 }), false, false),
-        (json!({ "errors": 1, "pass_rate": 0, "p95_wall": "70s" }), true, false),
+        (
+            json!({ "errors": 1, "pass_rate": 0, "p95_wall": "70s" }),
+            true,
+            false,
+        ),
         (json!({ "errors": 1, "p95_wall": "1m" }), false, false),
         (json!({ "errors": 1, "p95_wall": 90 }), false, false),
         (json!({ "errors": 1, "pass_rate": "most" }), false, false),
