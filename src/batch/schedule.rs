@@ -18,7 +18,7 @@ use crate::domain::{
     BatchRecord, CaseOutcome, CaseRef, CaseTimes, EventKind, ProviderErrorKind, RunEvent,
 };
 use crate::store::{BatchStatus, CaseProgress, Commit, CurrentAttempt, StoreError};
-use crate::suite::{CaseSpec, Plan, WorkspaceSpec};
+use crate::suite::{CaseSpec, Plan, SuiteInfo, WorkspaceSpec};
 use crate::workspace::{
     Source, WorkspaceError, create_folder, materialise, remove_folder_if_empty, remove_tree,
     snapshot,
@@ -35,7 +35,8 @@ pub enum BatchEnd {
 
 /// Something to run: an attempt at a case, perhaps one that had begun.
 struct Item {
-    spec: Arc<CaseSpec>,
+    /// Its description, which goes when its case has ended.
+    spec: Box<CaseSpec>,
     attempt: u32,
     current: Option<CurrentAttempt>,
 }
@@ -51,19 +52,27 @@ pub async fn run(
     options: &BatchOptions,
     around: Surroundings,
 ) -> Result<BatchEnd, BatchError> {
-    let queue = plan
+    let Plan { suites, mut cases } = plan;
+    let left_out: Vec<bool> = record
         .cases
         .iter()
-        .zip(&record.cases)
-        .filter(|(_, record)| record.skip.is_none())
-        .map(|(spec, _)| Item {
-            spec: Arc::new(spec.clone()),
+        .map(|case| case.skip.is_some())
+        .collect();
+    around
+        .store
+        .begin_batch_with(record, |case| cases[case].to_json())
+        .await?;
+    let mut left_out = left_out.into_iter();
+    cases.retain(|_| !left_out.next().unwrap_or_default());
+    let queue = cases
+        .into_iter()
+        .map(|spec| Item {
+            spec: Box::new(spec),
             attempt: 1,
             current: None,
         })
         .collect();
-    around.store.begin_batch(record).await?;
-    go(&plan, queue, prepared, options, around).await
+    go(&suites, queue, prepared, options, around).await
 }
 
 /// Goes on with a batch: finished cases are not run again, and one that was in the middle goes on at its last
@@ -84,7 +93,7 @@ pub async fn resume(
         .map(|case| (case.id.clone(), case))
         .collect();
     let mut queue = VecDeque::new();
-    for spec in plan.cases.iter().filter(|spec| spec.skip.is_none()) {
+    for spec in plan.cases.into_iter().filter(|spec| spec.skip.is_none()) {
         let known = progress.remove(&spec.id);
         let (attempts, outcome, current) = known.map_or((0, None, None), |known| {
             (known.attempts, known.outcome, known.current)
@@ -95,7 +104,7 @@ pub async fn resume(
                     .as_ref()
                     .map_or(attempts + 1, |current| current.attempt);
                 queue.push_back(Item {
-                    spec: Arc::new(spec.clone()),
+                    spec: Box::new(spec),
                     attempt,
                     current,
                 });
@@ -103,11 +112,11 @@ pub async fn resume(
             Some(_) => {}
         }
     }
-    go(&plan, queue, prepared, options, around).await
+    go(&plan.suites, queue, prepared, options, around).await
 }
 
 async fn go(
-    plan: &Plan,
+    suites: &[SuiteInfo],
     queue: VecDeque<Item>,
     prepared: Prepared,
     options: &BatchOptions,
@@ -117,8 +126,7 @@ async fn go(
         path: around.work_dir.clone(),
         error,
     })?;
-    let ceilings = plan
-        .suites
+    let ceilings = suites
         .iter()
         .map(|suite| {
             let budget = SuiteCeiling {
@@ -367,8 +375,11 @@ impl Fixtures {
         // What a killed batch left may be half a fixture.
         remove_tree(&dir).map_err(WorkspaceError::io_at("removing", &dir))?;
         materialise(&source_of(&spec.workspace), &dir)?;
+        let snapshot = Arc::new(snapshot(&dir)?);
         let pristine = Arc::new(Pristine {
-            snapshot: snapshot(&dir)?,
+            digest: snapshot.digest(),
+            files: snapshot.files(),
+            snapshot,
             dir,
         });
         laid_out.insert(key, Arc::clone(&pristine));

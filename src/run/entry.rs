@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures_util::future::try_join;
+
 use super::driver::{drive, result};
 use super::error::RunError;
 use super::harness::{Harness, Parts};
@@ -97,7 +99,8 @@ async fn start(
         model: parts.provider.model().to_owned(),
         started_at: parts.clock.now(),
     };
-    parts.store.start_run(record).await?;
+    // Sent before what happens first and not waited for alone, so that both are stored in one transaction.
+    let stored = async { Ok(parts.store.start_run(record).await?) };
     let journal = Journal::new(&parts.store, &*parts.clock, &*parts.observer, case, run_id);
     journal.record(EventKind::Started {
         goal: contract.goal.clone(),
@@ -105,15 +108,10 @@ async fn start(
         model: parts.provider.model().to_owned(),
     });
     let machine = Machine::new(contract);
-    enter(
-        parts,
-        Arc::clone(&parts.policy),
-        machine,
-        Input::Begin,
-        &journal,
-        stop,
-    )
-    .await
+    let policy = Arc::clone(&parts.policy);
+    let entered = enter(parts, policy, machine, Input::Begin, &journal, stop);
+    let ((), result) = try_join(stored, entered).await?;
+    Ok(result)
 }
 
 async fn resume(
