@@ -13,7 +13,7 @@ WITH tokens AS (
            COUNT(*) FILTER (WHERE reported = 0) AS unreported,
            COUNT(*) FILTER (WHERE reported = 0 AND failure IS NULL) AS unreported_answers
     FROM v_call
-    GROUP BY suite, provider, task
+    GROUP BY task, provider, suite
 ), spend AS (
     SELECT suite, provider, task, price_table,
            MIN(as_of) AS as_of,
@@ -21,11 +21,11 @@ WITH tokens AS (
            money_sum(cost_usd) AS cost_usd,
            COUNT(*) FILTER (WHERE cost_usd IS NULL AND reported = 1) AS unpriced
     FROM v_spend
-    GROUP BY suite, provider, task, price_table
+    GROUP BY task, provider, price_table, suite
 ), passes AS (
     SELECT suite, provider, task, MIN(position) AS first, COUNT(*) FILTER (WHERE outcome = 'passed') AS passed
     FROM v_case
-    GROUP BY suite, provider, task
+    GROUP BY task, provider, suite
 )
 SELECT suite, provider, task, price_table, as_of, calls,
        prompt_tokens, cache_read_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, server_tool_requests,

@@ -12,7 +12,7 @@ WITH spend AS (
 ), passes AS (
     SELECT suite, provider, MIN(position) AS first, COUNT(*) FILTER (WHERE outcome = 'passed') AS passed
     FROM v_case
-    GROUP BY suite, provider
+    GROUP BY provider, suite
 )
 SELECT suite, provider, price_table, MIN(as_of) AS as_of, MAX(passed) AS passed,
        COUNT(*) AS calls,
@@ -27,5 +27,5 @@ SELECT suite, provider, price_table, MIN(as_of) AS as_of, MAX(passed) AS passed,
        COUNT(*) FILTER (WHERE reported = 0 AND failure IS NULL) AS unreported_answers
 FROM spend
 LEFT JOIN passes USING (suite, provider)
-GROUP BY suite, provider, price_table
+GROUP BY provider, price_table, suite
 ORDER BY MIN(table_position), price_table, MIN(first), suite, provider;

@@ -1,7 +1,5 @@
 //! The glob of rules and filters: `*` is any run of characters, `?` exactly one.
 
-use std::borrow::Cow;
-
 /// A pattern in which `*` stands for any run of characters, separators and newlines included, and
 /// `?` for exactly one character; everything else is literal, and both ends are anchored.
 ///
@@ -40,41 +38,44 @@ impl Pattern {
     /// way Windows compares paths.
     #[must_use]
     pub fn matches_folded(&self, target: &str) -> bool {
-        matches(&fold(&self.text), &fold(target))
+        matches_folded(&self.text, target)
     }
 }
 
-fn fold(text: &str) -> Cow<'_, str> {
-    Cow::Owned(text.replace('\\', "/").to_lowercase())
+/// [`Pattern::matches_folded`] for a text that is no pattern yet.
+pub(crate) fn matches_folded(pattern: &str, target: &str) -> bool {
+    matches(&fold(pattern), &fold(target))
 }
 
-fn matches(pattern: &str, target: &str) -> bool {
-    let (pattern, target): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), target.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    // Where the last `*` stood and how much of the target it covers so far.
-    let mut star: Option<(usize, usize)> = None;
-    while t < target.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
+fn fold(text: &str) -> String {
+    text.replace('\\', "/").to_lowercase()
+}
+
+/// [`Pattern::matches`] for a text that is no pattern yet: what is tried against many rules is copied for none.
+pub(crate) fn matches(pattern: &str, target: &str) -> bool {
+    let (mut pattern, mut target) = (pattern.chars(), target.chars());
+    // What stands behind the last `*`, and the part of the target that it does not cover yet.
+    let mut star = None;
+    loop {
+        let (mut wanted, mut found) = (pattern.clone(), target.clone());
+        match (wanted.next(), found.next()) {
+            (Some('*'), _) => {
+                pattern = wanted;
+                star = Some((pattern.clone(), target.clone()));
             }
-            Some(&c) if c == '?' || c == target[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, covered)) => {
-                    star = Some((at, covered + 1));
-                    p = at + 1;
-                    t = covered + 1;
+            (None, None) => return true,
+            (Some(w), Some(f)) if w == '?' || w == f => (pattern, target) = (wanted, found),
+            // However much the `*` covers, what is left of the target is too short.
+            (Some(_), None) => return false,
+            (_, Some(_)) => match &mut star {
+                Some((behind, uncovered)) => {
+                    uncovered.next();
+                    (pattern, target) = (behind.clone(), uncovered.clone());
                 }
                 None => return false,
             },
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
 }
 
 #[cfg(test)]
@@ -97,6 +98,11 @@ mod tests {
             ("cargo *", "cargo", false),
             ("*a*b*a", "xxabxba", true),
             ("é?", "éü", true),
+            ("*?", "ü", true),
+            ("*??", "ü", false),
+            ("*ü?", "aüüb", true),
+            ("a*b*", "ab", true),
+            ("a*b", "abbbc", false),
             ("[a]", "a", false),
         ] {
             assert_eq!(

@@ -2,7 +2,7 @@
 //! bounded text, hashes, money, sizes and durations, redaction.
 
 mod clock;
-mod glob;
+pub(crate) mod glob;
 mod hash;
 mod money;
 mod quantity;

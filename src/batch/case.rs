@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join;
+
 use super::gates::{GatesEnd, millis, run_gates};
 use super::layout::Layout;
 use super::policy::{policy_of, protected_patterns};
@@ -12,7 +14,7 @@ use super::prepare::ReadyProvider;
 use super::protect::Aftermath;
 use super::timing::CaseWatch;
 use super::{Keep, Surroundings};
-use crate::base::RelPath;
+use crate::base::{Digest, RelPath};
 use crate::domain::{
     ApproveAll, Approver, BudgetKind, CaseOutcome, CaseRef, CaseTimes, DenyAll, EventKind,
     PriceTable, ProviderError, RunEvent, RunId, RunOutcome, RunResult, TamperKind, TaskContract,
@@ -47,6 +49,8 @@ struct Judged {
     outcome: CaseOutcome,
     reason: String,
     run: Option<RunResult>,
+    /// What happened last, to be stored together with the verdict.
+    last: Vec<EventKind>,
 }
 
 impl Judged {
@@ -55,6 +59,7 @@ impl Judged {
             outcome: CaseOutcome::Errored,
             reason: reason.into(),
             run: None,
+            last: Vec::new(),
         }
     }
 }
@@ -63,7 +68,10 @@ impl Judged {
 #[derive(Debug)]
 pub(super) struct Pristine {
     pub(super) dir: PathBuf,
-    pub(super) snapshot: Snapshot,
+    pub(super) snapshot: Arc<Snapshot>,
+    /// The address of the whole, and how many files it has.
+    pub(super) digest: Digest,
+    pub(super) files: u64,
 }
 
 /// Everything that one attempt at a case works with.
@@ -83,7 +91,9 @@ struct Ground {
     layout: Layout,
     environment: Arc<Environment>,
     pristine: PathBuf,
-    before: Snapshot,
+    before: Arc<Snapshot>,
+    /// What happened last, to be stored together with the beginning of the run.
+    last: Vec<EventKind>,
 }
 
 impl CaseRun<'_> {
@@ -95,7 +105,7 @@ impl CaseRun<'_> {
         let start = self.around.clock.monotonic();
         // What an earlier process did for this attempt counts as well.
         let mut times = current.map_or_else(CaseTimes::default, |current| current.times);
-        let Some(judged) = self.judge(current, &mut times).await? else {
+        let Some(mut judged) = self.judge(current, &mut times).await? else {
             return Ok(CaseEnd::Suspended);
         };
         self.watch.fill(&mut times);
@@ -105,13 +115,13 @@ impl CaseRun<'_> {
             judged.run.as_ref().and_then(|run| run.overrun.clone()),
         );
         let reason = self.around.redactor.clean(&judged.reason).into_owned();
-        self.commit(vec![EventKind::CaseFinished {
+        judged.last.push(EventKind::CaseFinished {
             outcome,
             reason,
             overrun,
             times,
-        }])
-        .await?;
+        });
+        self.commit(judged.last).await?;
         self.clean_up(outcome);
         let failure = judged.run.and_then(|run| match run.outcome {
             RunOutcome::Escalated { failure } => Some(failure),
@@ -132,13 +142,16 @@ impl CaseRun<'_> {
         let run = current
             .and_then(|current| current.run)
             .filter(|_| layout.workspace.is_dir());
-        let ground = match self.prepare_ground(layout, run.is_some()).await? {
+        let mut ground = match self.prepare_ground(layout, run.is_some()).await? {
             Ok(Some(ground)) => ground,
             Ok(None) => return Ok(None),
             Err(judged) => return Ok(Some(judged)),
         };
+        let last = std::mem::take(&mut ground.last);
         times.setup += millis(self.since(start));
-        let result = match self.run_agent(&ground, run).await? {
+        let (stored, result) = join(self.commit(last), self.run_agent(&ground, run)).await;
+        stored?;
+        let result = match result? {
             Ok(result) if result.outcome == RunOutcome::Suspended => return Ok(None),
             Ok(result) => result,
             Err(judged) => return Ok(Some(judged)),
@@ -155,6 +168,7 @@ impl CaseRun<'_> {
                 outcome,
                 reason,
                 run: Some(result),
+                last: Vec::new(),
             }));
         }
         let start = self.around.clock.monotonic();
@@ -191,9 +205,9 @@ impl CaseRun<'_> {
                 fixture.dir.clone()
             };
             let before = if set_up {
-                snapshot(&pristine)
+                snapshot(&pristine).map(Arc::new)
             } else {
-                Ok(fixture.snapshot.clone())
+                Ok(Arc::clone(&fixture.snapshot))
             };
             return Ok(match before {
                 Ok(before) => Ok(Some(Ground {
@@ -201,43 +215,38 @@ impl CaseRun<'_> {
                     environment,
                     pristine,
                     before,
+                    last: Vec::new(),
                 })),
                 Err(error) => Err(Judged::errored(format!(
                     "the workspace cannot be read: {error}"
                 ))),
             });
         }
-        self.commit(vec![EventKind::CaseStarted {
+        let started = self.commit(vec![EventKind::CaseStarted {
             workspace: path_text(&layout.workspace),
-        }])
-        .await?;
-        let laid_out = remove_tree(&layout.base)
-            .and_then(|()| create_folder(&layout.home))
-            .and_then(|()| create_folder(&layout.tmp))
-            .map_err(|error| error.to_string())
-            .and_then(|()| {
-                copy_tree(&fixture.dir, &layout.workspace).map_err(|error| error.to_string())
-            });
+        }]);
+        let (stored, laid_out) = join(started, async { lay_out(&layout, &fixture.dir) }).await;
+        stored?;
         if let Err(error) = laid_out {
             return Ok(Err(Judged::errored(format!(
                 "the workspace cannot be laid out: {error}"
             ))));
         }
-        let files = fixture.snapshot.files();
-        self.commit(vec![EventKind::Materialised {
-            digest: fixture.snapshot.digest(),
-            files,
-        }])
-        .await?;
+        let materialised = vec![EventKind::Materialised {
+            digest: fixture.digest.clone(),
+            files: fixture.files,
+        }];
         if self.spec.setup.is_empty() {
-            let (pristine, before) = (fixture.dir.clone(), fixture.snapshot.clone());
+            let (pristine, before) = (fixture.dir.clone(), Arc::clone(&fixture.snapshot));
             return Ok(Ok(Some(Ground {
                 layout,
                 environment,
                 pristine,
                 before,
+                last: materialised,
             })));
         }
+        self.commit(materialised).await?;
         for setup in &self.spec.setup {
             let Some(done) = self
                 .around
@@ -269,7 +278,8 @@ impl CaseRun<'_> {
                 pristine: layout.pristine.clone(),
                 layout,
                 environment,
-                before,
+                before: Arc::new(before),
+                last: Vec::new(),
             })),
             Err(error) => Err(Judged::errored(format!(
                 "the workspace cannot be read: {error}"
@@ -350,7 +360,7 @@ impl CaseRun<'_> {
             .environment(Arc::clone(&ground.environment))
             .limits(limits_of(&self.spec.sandbox.limits))
             .network(self.spec.sandbox.network)
-            .prices(self.prices.map(|table| PriceTable::clone(table)))
+            .shared_prices(self.prices.map(Arc::clone))
             .throttle(self.provider.throttle.clone())
             .clock(Arc::clone(&self.around.clock))
             .redactor(self.around.redactor.clone())
@@ -442,7 +452,7 @@ impl CaseRun<'_> {
                 return Ok(broken("the gates cannot begin", &error));
             }
         }
-        let end = run_gates(self, &workspace, &self.runner(&ground.environment)).await?;
+        let (end, last) = run_gates(self, &workspace, &self.runner(&ground.environment)).await?;
         let (outcome, reason) = match (end, &result.overrun, &result.outcome) {
             (GatesEnd::Stopped, ..) => return Ok(None),
             (GatesEnd::Errored(reason), ..) => (CaseOutcome::Errored, reason),
@@ -478,6 +488,7 @@ impl CaseRun<'_> {
             outcome,
             reason,
             run: Some(result),
+            last,
         }))
     }
 
@@ -532,6 +543,15 @@ impl CaseRun<'_> {
             drop(remove_tree(&path));
         }
     }
+}
+
+/// Makes the folders of an attempt afresh, with a copy of the fixture.
+fn lay_out(layout: &Layout, fixture: &Path) -> Result<(), String> {
+    remove_tree(&layout.base)
+        .and_then(|()| create_folder(&layout.home))
+        .and_then(|()| create_folder(&layout.tmp))
+        .map_err(|error| error.to_string())?;
+    copy_tree(fixture, &layout.workspace).map_err(|error| error.to_string())
 }
 
 /// What the repository ignores is built, not written: it is no part of a patch.

@@ -22,13 +22,15 @@ pub(super) enum GatesEnd {
     Stopped,
 }
 
-/// Runs all gates of a case and commits each as it ends.
+/// Runs all gates of a case and commits each as it ends, but for the last: that one is given back, to be stored
+/// together with the verdict.
 pub(super) async fn run_gates(
     case: &CaseRun<'_>,
     workspace: &Workspace,
     runner: &CommandRunner<'_>,
-) -> Result<GatesEnd, crate::store::StoreError> {
+) -> Result<(GatesEnd, Vec<EventKind>), crate::store::StoreError> {
     let gates = &case.spec.gates;
+    let mut last = Vec::new();
     let mut end = GatesEnd::Passed;
     // The phase that stopped the ones after it.
     let mut stopped_by: Option<&str> = None;
@@ -41,6 +43,7 @@ pub(super) async fn run_gates(
             let result = match stopped_by {
                 Some(earlier) => skipped(gate, earlier),
                 None => {
+                    case.commit(std::mem::take(&mut last)).await?;
                     case.show(EventKind::GateStarted {
                         phase: gate.phase.clone(),
                         name: gate.name.clone(),
@@ -50,7 +53,7 @@ pub(super) async fn run_gates(
                         .unless_now(run_gate(gate, workspace, runner))
                         .await
                     else {
-                        return Ok(GatesEnd::Stopped);
+                        return Ok((GatesEnd::Stopped, last));
                     };
                     result
                 }
@@ -62,14 +65,13 @@ pub(super) async fn run_gates(
                 GateStatus::Failed | GateStatus::Passed | GateStatus::Skipped => {}
             }
             let position = u32::try_from(position).unwrap_or(u32::MAX);
-            case.commit(vec![EventKind::GateFinished { position, result }])
-                .await?;
+            last.push(EventKind::GateFinished { position, result });
         }
         if end != GatesEnd::Passed && stopped_by.is_none() {
             stopped_by = Some(phase);
         }
     }
-    Ok(end)
+    Ok((end, last))
 }
 
 /// The phases in the order of their first appearance.

@@ -9,7 +9,8 @@ use crate::domain::{BatchRecord, CaseRecord, PriceRecord};
 use crate::sandbox::Sandbox;
 use crate::suite::{CaseSpec, Plan, SuiteInfo};
 
-/// What the trace is told before the first case starts.
+/// What the trace is told before the first case starts. The specs of the cases are null: [`run`](super::run) takes them
+/// from the plan one by one, since all of them at once are most of what a large batch would hold in memory.
 #[must_use]
 pub fn batch_record(
     plan: &Plan,
@@ -64,6 +65,7 @@ fn case_record(spec: &CaseSpec, prepared: &Prepared) -> CaseRecord {
     CaseRecord {
         model: prepared.model(spec),
         skip,
+        spec: serde_json::Value::Null,
         ..record
     }
 }

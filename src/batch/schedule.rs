@@ -18,7 +18,7 @@ use crate::domain::{
     BatchRecord, CaseOutcome, CaseRef, CaseTimes, EventKind, ProviderErrorKind, RunEvent,
 };
 use crate::store::{BatchStatus, CaseProgress, Commit, CurrentAttempt, StoreError, SuiteSpent};
-use crate::suite::{CaseSpec, Plan, WorkspaceSpec};
+use crate::suite::{CaseSpec, Plan, SuiteInfo, WorkspaceSpec};
 use crate::workspace::{
     Source, WorkspaceError, create_folder, materialise, remove_folder_if_empty, remove_tree,
     snapshot,
@@ -37,7 +37,8 @@ pub enum BatchEnd {
 
 /// Something to run: an attempt at a case, perhaps one that had begun.
 struct Item {
-    spec: Arc<CaseSpec>,
+    /// Its description, which goes when its case has ended.
+    spec: Box<CaseSpec>,
     attempt: u32,
     current: Option<CurrentAttempt>,
     /// How often it may be started again where it cannot be judged.
@@ -55,20 +56,29 @@ pub async fn run(
     options: &BatchOptions,
     around: Surroundings,
 ) -> Result<BatchEnd, BatchError> {
-    let queue = plan
+    let Plan { suites, mut cases } = plan;
+    let left_out: Vec<bool> = record
         .cases
         .iter()
-        .zip(&record.cases)
-        .filter(|(_, record)| record.skip.is_none())
-        .map(|(spec, _)| Item {
-            spec: Arc::new(spec.clone()),
+        .map(|case| case.skip.is_some())
+        .collect();
+    around
+        .store
+        .begin_batch_with(record, |case| cases[case].to_json())
+        .await?;
+    let mut left_out = left_out.into_iter();
+    cases.retain(|_| !left_out.next().unwrap_or_default());
+    let queue = cases
+        .into_iter()
+        .map(|spec| Item {
+            spec: Box::new(spec),
             attempt: 1,
             current: None,
             retries: options.retries,
         })
         .collect();
-    around.store.begin_batch(record).await?;
-    go(&plan, queue, prepared, options, Before::default(), around).await
+    let before = Before::default();
+    go(&suites, queue, prepared, options, before, around).await
 }
 
 /// Whether a resume runs the case: it has no verdict yet, or could not be judged and may be started again.
@@ -111,7 +121,7 @@ pub async fn resume(
         .map(|case| (case.id.clone(), case))
         .collect();
     let mut queue = VecDeque::new();
-    for spec in plan.cases.iter().filter(|spec| spec.skip.is_none()) {
+    for spec in plan.cases.into_iter().filter(|spec| spec.skip.is_none()) {
         let known = progress.remove(&spec.id);
         if known.as_ref().is_some_and(|known| !is_left(known, options)) {
             continue;
@@ -125,17 +135,17 @@ pub async fn resume(
             .map_or(attempts + 1, |current| current.attempt);
         let used = if errored { attempts } else { 0 };
         queue.push_back(Item {
-            spec: Arc::new(spec.clone()),
+            spec: Box::new(spec),
             attempt,
             current,
             retries: options.retries.saturating_sub(used),
         });
     }
-    go(&plan, queue, prepared, options, before, around).await
+    go(&plan.suites, queue, prepared, options, before, around).await
 }
 
 async fn go(
-    plan: &Plan,
+    suites: &[SuiteInfo],
     queue: VecDeque<Item>,
     prepared: Prepared,
     options: &BatchOptions,
@@ -146,8 +156,7 @@ async fn go(
         path: around.work_dir.clone(),
         error,
     })?;
-    let ceilings = plan
-        .suites
+    let ceilings = suites
         .iter()
         .map(|suite| {
             let budget = SuiteCeiling {
@@ -431,8 +440,11 @@ impl Fixtures {
         // What a killed batch left may be half a fixture.
         remove_tree(&dir).map_err(WorkspaceError::io_at("removing", &dir))?;
         materialise(&source_of(&spec.workspace), &dir)?;
+        let snapshot = Arc::new(snapshot(&dir)?);
         let pristine = Arc::new(Pristine {
-            snapshot: snapshot(&dir)?,
+            digest: snapshot.digest(),
+            files: snapshot.files(),
+            snapshot,
             dir,
         });
         laid_out.insert(key, Arc::clone(&pristine));

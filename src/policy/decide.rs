@@ -1,7 +1,7 @@
 //! The one function that answers, and the sentence that says why.
 
 use super::{Policy, Rule, os};
-use crate::base::{Pattern, RelPath, one_line, printable};
+use crate::base::{RelPath, glob, one_line, printable};
 use crate::domain::{Act, Effect};
 
 /// How much of a target a sentence shows, in characters.
@@ -204,14 +204,13 @@ impl Forms {
     }
 
     fn fit(&self, rule: &Rule) -> bool {
-        let pattern = Pattern::new(rule.pattern.as_str());
         let (own, compare) = match rule.effect {
             Effect::Allow => (&self.widening, self.compare),
             Effect::Ask | Effect::Deny => (&self.narrowing, self.narrowing_compare),
         };
         self.always.iter().chain(own).any(|form| match compare {
-            Compare::Exactly => pattern.matches(form),
-            Compare::Folded => pattern.matches_folded(form),
+            Compare::Exactly => glob::matches(&rule.pattern, form),
+            Compare::Folded => glob::matches_folded(&rule.pattern, form),
         })
     }
 }

@@ -30,7 +30,7 @@ macro_rules! columns {
             pub struct $name { $($(#[$field_about])* pub $field: $kind,)* }
 
             impl FromRow for $name {
-                fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+                fn from_row(row: &Row<'_>, _: &[usize]) -> rusqlite::Result<Self> {
                     Ok(Self { $($field: row.get(stringify!($field))?,)* })
                 }
             }
@@ -194,7 +194,7 @@ struct ToolRow {
 }
 
 impl FromRow for ToolRow {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn from_row(row: &Row<'_>, _: &[usize]) -> rusqlite::Result<Self> {
         Ok(Self {
             step: row.get("step")?,
             target: row.get::<_, Option<Text>>("target")?.unwrap_or_default(),
@@ -212,7 +212,7 @@ struct MessageRow {
 }
 
 impl FromRow for MessageRow {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn from_row(row: &Row<'_>, _: &[usize]) -> rusqlite::Result<Self> {
         Ok(Self {
             role: row.get("role")?,
             body: row.get("body")?,

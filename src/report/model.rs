@@ -77,7 +77,11 @@ impl FromSql for Amount {
 
 /// A row type that is read by the names of its columns.
 pub(crate) trait FromRow: Sized {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self>;
+    /// The columns whose places [`from_row`](Self::from_row) is given: they are looked for once for a query, not once
+    /// for each value.
+    const COLUMNS: &'static [&'static str] = &[];
+
+    fn from_row(row: &Row<'_>, places: &[usize]) -> rusqlite::Result<Self>;
 }
 
 macro_rules! rows {
@@ -89,8 +93,12 @@ macro_rules! rows {
             pub struct $name { $($(#[$field_about])* pub $field: $kind,)* }
 
             impl FromRow for $name {
-                fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-                    Ok(Self { $($field: row.get(stringify!($field))?,)* })
+                const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
+
+                fn from_row(row: &Row<'_>, places: &[usize]) -> rusqlite::Result<Self> {
+                    let mut places = places.iter().copied();
+                    $(let $field = row.get(places.next().expect("a place for each column"))?;)*
+                    Ok(Self { $($field,)* })
                 }
             }
         )*

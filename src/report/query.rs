@@ -132,8 +132,13 @@ pub(crate) fn read_with<T: FromRow>(
 ) -> Result<Vec<T>, ReportError> {
     let at = failure(section);
     let mut statement = conn.prepare(sql).map_err(at)?;
+    let places: Vec<usize> = T::COLUMNS
+        .iter()
+        .map(|name| statement.column_index(name))
+        .collect::<Result<_, _>>()
+        .map_err(at)?;
     statement
-        .query_map(parameters, |row| T::from_row(row))
+        .query_map(parameters, |row| T::from_row(row, &places))
         .and_then(Iterator::collect)
         .map_err(at)
 }

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use futures_util::future::try_join;
 
 use super::driver::{drive, result};
 use super::error::RunError;
@@ -101,12 +102,15 @@ async fn start(
         model: parts.provider.model().to_owned(),
         started_at: parts.clock.now(),
     };
-    parts.store.start_run(record).await?;
+    // Sent before what happens first and not waited for alone, so that both are stored in one transaction.
+    let stored = async { Ok(parts.store.start_run(record).await?) };
     let journal = Journal::new(&parts.store, &*parts.clock, &*parts.observer, case, run_id);
     journal.record(started(parts, &contract));
     let machine = Machine::new(contract);
     let policy = Arc::clone(&parts.policy);
-    enter(parts, policy, machine, Input::Begin, &journal, stop).await
+    let entered = enter(parts, policy, machine, Input::Begin, &journal, stop);
+    let ((), result) = try_join(stored, entered).await?;
+    Ok(result)
 }
 
 fn started(parts: &Parts, contract: &TaskContract) -> EventKind {

@@ -23,7 +23,7 @@ pub(super) struct Parts {
     pub(super) environment: Arc<Environment>,
     pub(super) limits: SandboxLimits,
     pub(super) network: bool,
-    pub(super) prices: Option<PriceTable>,
+    pub(super) prices: Option<Arc<PriceTable>>,
     pub(super) throttle: Option<Arc<Throttle>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) redactor: Redactor,
@@ -73,7 +73,7 @@ pub struct HarnessBuilder {
     environment: Option<Arc<Environment>>,
     limits: SandboxLimits,
     network: bool,
-    prices: Option<PriceTable>,
+    prices: Option<Arc<PriceTable>>,
     throttle: Option<Arc<Throttle>>,
     clock: Option<Arc<dyn Clock>>,
     redactor: Redactor,
@@ -151,7 +151,12 @@ impl HarnessBuilder {
 
     /// The table that the cost budget is kept under. Default: none, so that every call is unpriced.
     #[must_use]
-    pub fn prices(mut self, prices: Option<PriceTable>) -> Self {
+    pub fn prices(self, prices: Option<PriceTable>) -> Self {
+        self.shared_prices(prices.map(Arc::new))
+    }
+
+    /// As [`HarnessBuilder::prices`], for a table that many harnesses share.
+    pub(crate) fn shared_prices(mut self, prices: Option<Arc<PriceTable>>) -> Self {
         self.prices = prices;
         self
     }

@@ -75,7 +75,7 @@ pub(super) async fn call_model(
     Some(match result {
         Ok(response) => {
             describe(&mut call, &response);
-            let cost = cost(parts.prices.as_ref(), &call);
+            let cost = cost(parts.prices.as_deref(), &call);
             Input::Completion {
                 response,
                 call,

@@ -143,8 +143,24 @@ impl Store {
     ///
     /// # Errors
     /// Where there is a batch already, a case names a suite that is not in the batch, or the plan cannot be written.
-    pub async fn begin_batch(&self, batch: BatchRecord) -> Result<(), StoreError> {
-        let batch = CleanBatch::new(self.cleaner(), batch);
+    pub async fn begin_batch(&self, mut batch: BatchRecord) -> Result<(), StoreError> {
+        let cases = batch.cases.iter_mut();
+        let mut specs: Vec<_> = cases.map(|case| std::mem::take(&mut case.spec)).collect();
+        self.begin_batch_with(batch, |case| std::mem::take(&mut specs[case]))
+            .await
+    }
+
+    /// As [`begin_batch`](Self::begin_batch), with the spec of each case made when it is its turn instead of held by its
+    /// record: `spec` is called once for each case, with its place in the batch.
+    ///
+    /// # Errors
+    /// As [`begin_batch`](Self::begin_batch).
+    pub async fn begin_batch_with(
+        &self,
+        batch: BatchRecord,
+        spec: impl FnMut(usize) -> serde_json::Value,
+    ) -> Result<(), StoreError> {
+        let batch = CleanBatch::new(self.cleaner(), batch, spec);
         self.send(Request::Begin(Box::new(batch))).await
     }
 

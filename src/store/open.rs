@@ -231,6 +231,8 @@ fn settle(connection: &Connection, durability: Durability) -> rusqlite::Result<(
     connection.pragma_update(None, "cache_size", -32_768)?;
     connection.query_row("PRAGMA wal_autocheckpoint = 4096", [], |_| Ok(()))?;
     connection.set_prepared_statement_cache_capacity(64);
+    // A statement is planned once, not anew for each value that it is given.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 

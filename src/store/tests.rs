@@ -65,7 +65,7 @@ fn a_bad_request_costs_its_neighbours_nothing_and_leaves_nothing_of_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.db");
     let opened = open::create(&path, Durability::Normal).expect("a new trace");
-    let mut writer = Writer {
+    let writer = Writer {
         connection: opened.connection,
         lease: opened.lease,
         path: path.clone(),
@@ -95,7 +95,7 @@ fn a_writer_whose_lease_was_taken_over_writes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.db");
     let opened = open::create(&path, Durability::Normal).expect("a new trace");
-    let mut writer = Writer {
+    let writer = Writer {
         connection: opened.connection,
         lease: opened.lease,
         path: path.clone(),

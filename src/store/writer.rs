@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::StoreError;
@@ -27,6 +27,30 @@ pub(super) enum Job {
     Close { answer: Answer },
 }
 
+/// A transaction whose statements are not read anew each time. Dropped without [`commit`](Self::commit), it is rolled
+/// back.
+struct Transaction<'c>(&'c Connection);
+
+impl<'c> Transaction<'c> {
+    fn begin(connection: &'c Connection) -> rusqlite::Result<Self> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self(connection))
+    }
+
+    fn commit(self) -> rusqlite::Result<()> {
+        self.0.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // Where that fails, so does the next one to begin, which is told why.
+            drop(self.0.execute_batch("ROLLBACK"));
+        }
+    }
+}
+
 /// The writing connection, in its own thread.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -37,7 +61,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Serves until it is told to close or nobody is left who could ask.
-    pub(super) fn serve(mut self, jobs: &Receiver<Job>) {
+    pub(super) fn serve(self, jobs: &Receiver<Job>) {
         let mut group = Vec::new();
         let mut closing = None;
         while closing.is_none() {
@@ -73,7 +97,7 @@ impl Writer {
 
     /// Applies all requests in one transaction. Where that fails, each gets a transaction of its own, so that one bad
     /// request costs its neighbours nothing but time.
-    pub(super) fn write_group(&mut self, requests: &[&Request]) -> Vec<Result<(), StoreError>> {
+    pub(super) fn write_group(&self, requests: &[&Request]) -> Vec<Result<(), StoreError>> {
         let together = self.write_together(requests);
         match &together {
             // Where somebody else writes, the wait would be the same for each.
@@ -86,21 +110,18 @@ impl Writer {
         }
     }
 
-    fn write_together(&mut self, requests: &[&Request]) -> Result<(), StoreError> {
+    fn write_together(&self, requests: &[&Request]) -> Result<(), StoreError> {
         let path = &self.path;
         let database = |error| StoreError::of(path, &error);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(database)?;
-        if !self.lease.is_held(&transaction).map_err(database)? {
+        let transaction = Transaction::begin(&self.connection).map_err(database)?;
+        if !self.lease.is_held(transaction.0).map_err(database)? {
             return Err(StoreError::Busy {
                 path: path.clone(),
                 holder: "another process, which took the trace over,".to_owned(),
             });
         }
         for request in requests {
-            apply(&transaction, request).map_err(|fault| match fault {
+            apply(transaction.0, request).map_err(|fault| match fault {
                 Fault::Database(error) => StoreError::of(path, &error),
                 Fault::Refused(error) => error,
                 Fault::BatchExists => StoreError::BatchExists { path: path.clone() },

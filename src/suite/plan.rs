@@ -161,10 +161,16 @@ pub struct CaseSpec {
 }
 
 impl CaseSpec {
+    /// All of it as JSON, keys in the order of their names.
+    #[must_use]
+    pub(crate) fn to_json(&self) -> Value {
+        sorted(serde_json::to_value(self).expect("paths were checked to be text"))
+    }
+
     /// The case as a trace keeps it.
     #[must_use]
     pub fn record(&self) -> CaseRecord {
-        let spec = sorted(serde_json::to_value(self).expect("paths were checked to be text"));
+        let spec = self.to_json();
         CaseRecord {
             id: self.id.clone(),
             suite: self.suite.clone(),

@@ -81,7 +81,8 @@ impl Workspace {
 /// A glob over paths: `*` and `?` stop at `/`, `**` does not, `[…]` and `{a,b}` are choices. Without a `/` in
 /// it, it is tried on the last name alone.
 pub(super) struct PathGlob {
-    matcher: GlobMatcher,
+    /// None where every name fits.
+    matcher: Option<GlobMatcher>,
     by_name: bool,
 }
 
@@ -98,13 +99,12 @@ impl PathGlob {
         if text.is_empty() {
             return Err(bad("it is empty".to_owned()));
         }
-        let matcher = GlobBuilder::new(text)
+        let glob = GlobBuilder::new(text)
             .literal_separator(true)
             .build()
-            .map_err(|error| bad(error.kind().to_string()))?
-            .compile_matcher();
+            .map_err(|error| bad(error.kind().to_string()))?;
         Ok(Self {
-            matcher,
+            matcher: (text != "*").then(|| glob.compile_matcher()),
             by_name: !text.contains('/'),
         })
     }
@@ -112,7 +112,9 @@ impl PathGlob {
     pub(super) fn fits(&self, path: &RelPath) -> bool {
         let whole = path.as_str();
         let name = whole.rsplit('/').next().unwrap_or(whole);
+        let shown = if self.by_name { name } else { whole };
         self.matcher
-            .is_match(if self.by_name { name } else { whole })
+            .as_ref()
+            .is_none_or(|matcher| matcher.is_match(shown))
     }
 }
