@@ -440,11 +440,8 @@ impl CaseRun<'_> {
             removed: changed.removed,
             patch: changed.text,
         });
-        let runner = self.runner(&ground.environment);
-        let (stored, judged) =
-            join(self.commit(events), run_gates(self, &workspace, &runner)).await;
-        stored?;
-        let (end, last) = judged?;
+        self.commit(events).await?;
+        let (end, last) = run_gates(self, &workspace, &self.runner(&ground.environment)).await?;
         let (outcome, reason) = match (end, &result.overrun, &result.outcome) {
             (GatesEnd::Stopped, ..) => return Ok(None),
             (GatesEnd::Errored(reason), ..) => (CaseOutcome::Errored, reason),
