@@ -60,12 +60,11 @@ pub fn batch_record(
 }
 
 fn case_record(spec: &CaseSpec, prepared: &Prepared) -> CaseRecord {
-    let record = spec.record();
+    let record = spec.outline();
     let skip = record.skip.clone().or_else(|| prepared.unavailable(spec));
     CaseRecord {
         model: prepared.model(spec),
         skip,
-        spec: serde_json::Value::Null,
         ..record
     }
 }

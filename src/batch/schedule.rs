@@ -18,7 +18,7 @@ use crate::domain::{
     BatchRecord, CaseOutcome, CaseRef, CaseTimes, EventKind, ProviderErrorKind, RunEvent,
 };
 use crate::store::{BatchStatus, CaseProgress, Commit, CurrentAttempt, StoreError, SuiteSpent};
-use crate::suite::{CaseSpec, Plan, SuiteInfo, WorkspaceSpec};
+use crate::suite::{CaseSpec, Plan, WorkspaceSpec};
 use crate::workspace::{
     Source, WorkspaceError, create_folder, materialise, remove_folder_if_empty, remove_tree,
     snapshot,
@@ -50,13 +50,13 @@ struct Item {
 /// # Errors
 /// Where the trace cannot be written or the folder for workspaces cannot be made.
 pub async fn run(
-    plan: Plan,
+    mut plan: Plan,
     record: BatchRecord,
     prepared: Prepared,
     options: &BatchOptions,
     around: Surroundings,
 ) -> Result<BatchEnd, BatchError> {
-    let Plan { suites, mut cases } = plan;
+    let mut cases = std::mem::take(&mut plan.cases);
     let left_out: Vec<bool> = record
         .cases
         .iter()
@@ -64,10 +64,12 @@ pub async fn run(
         .collect();
     around
         .store
-        .begin_batch_with(record, |case| cases[case].to_json())
+        .begin_batch_with(record, |case| {
+            cases.get(case).map(CaseSpec::to_json).unwrap_or_default()
+        })
         .await?;
     let mut left_out = left_out.into_iter();
-    cases.retain(|_| !left_out.next().unwrap_or_default());
+    cases.retain(|_| left_out.next() == Some(false));
     let queue = cases
         .into_iter()
         .map(|spec| Item {
@@ -78,7 +80,7 @@ pub async fn run(
         })
         .collect();
     let before = Before::default();
-    go(&suites, queue, prepared, options, before, around).await
+    go(&plan, queue, prepared, options, before, around).await
 }
 
 /// Whether a resume runs the case: it has no verdict yet, or could not be judged and may be started again.
@@ -105,7 +107,7 @@ struct Before {
 /// # Errors
 /// As [`run`].
 pub async fn resume(
-    plan: Plan,
+    mut plan: Plan,
     progress: Vec<CaseProgress>,
     prepared: Prepared,
     options: &BatchOptions,
@@ -121,7 +123,8 @@ pub async fn resume(
         .map(|case| (case.id.clone(), case))
         .collect();
     let mut queue = VecDeque::new();
-    for spec in plan.cases.into_iter().filter(|spec| spec.skip.is_none()) {
+    let cases = std::mem::take(&mut plan.cases);
+    for spec in cases.into_iter().filter(|spec| spec.skip.is_none()) {
         let known = progress.remove(&spec.id);
         if known.as_ref().is_some_and(|known| !is_left(known, options)) {
             continue;
@@ -141,11 +144,11 @@ pub async fn resume(
             retries: options.retries.saturating_sub(used),
         });
     }
-    go(&plan.suites, queue, prepared, options, before, around).await
+    go(&plan, queue, prepared, options, before, around).await
 }
 
 async fn go(
-    suites: &[SuiteInfo],
+    plan: &Plan,
     queue: VecDeque<Item>,
     prepared: Prepared,
     options: &BatchOptions,
@@ -156,7 +159,8 @@ async fn go(
         path: around.work_dir.clone(),
         error,
     })?;
-    let ceilings = suites
+    let ceilings = plan
+        .suites
         .iter()
         .map(|suite| {
             let budget = SuiteCeiling {

@@ -85,15 +85,16 @@ fn tidy(schema: &mut Value) {
 /// Keys in the order of their names, whatever order the map type keeps.
 pub(crate) fn sorted(value: Value) -> Value {
     match value {
-        Value::Object(object) => {
-            let mut entries: Vec<(String, Value)> = object.into_iter().collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(
-                entries
-                    .into_iter()
-                    .map(|(key, value)| (key, sorted(value)))
-                    .collect::<Map<_, _>>(),
-            )
+        Value::Object(mut object) => {
+            if !object.keys().is_sorted() {
+                let mut entries: Vec<(String, Value)> = object.into_iter().collect();
+                entries.sort_by(|a, b| a.0.cmp(&b.0));
+                object = entries.into_iter().collect::<Map<_, _>>();
+            }
+            for value in object.values_mut() {
+                *value = sorted(value.take());
+            }
+            Value::Object(object)
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
         other => other,
