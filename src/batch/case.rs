@@ -142,7 +142,10 @@ impl CaseRun<'_> {
         let run = current
             .and_then(|current| current.run)
             .filter(|_| layout.workspace.is_dir());
-        let mut ground = match self.prepare_ground(layout, run.is_some()).await? {
+        let mut ground = match self
+            .prepare_ground(layout, current.filter(|_| run.is_some()))
+            .await?
+        {
             Ok(Some(ground)) => ground,
             Ok(None) => return Ok(None),
             Err(judged) => return Ok(Some(judged)),
@@ -160,6 +163,8 @@ impl CaseRun<'_> {
             RunOutcome::Refused => Some(CaseOutcome::Refused),
             RunOutcome::Cancelled => Some(CaseOutcome::Interrupted),
             RunOutcome::Escalated { .. } | RunOutcome::Errored => Some(CaseOutcome::Errored),
+            // Not one answer came in time: that says nothing about what the model can do.
+            RunOutcome::TimeBudgetExceeded if result.steps == 0 => Some(CaseOutcome::Errored),
             _ => None,
         };
         if let Some(outcome) = unjudged {
@@ -181,7 +186,7 @@ impl CaseRun<'_> {
     async fn prepare_ground(
         &self,
         layout: Layout,
-        exists: bool,
+        current: Option<&CurrentAttempt>,
     ) -> Result<Result<Option<Ground>, Judged>, StoreError> {
         let fixture = match &self.fixture {
             Ok(fixture) => Arc::clone(fixture),
@@ -197,7 +202,16 @@ impl CaseRun<'_> {
         };
         let host = self.around.host_env.iter().cloned();
         let environment = Arc::new(Environment::from_host(host, &layout.home, &layout.tmp));
-        if exists {
+        if let Some(current) = current {
+            if current
+                .fixture
+                .as_ref()
+                .is_some_and(|digest| digest != fixture.digest.as_str())
+            {
+                let reason =
+                    "the task's workspace was changed after the case had begun: run the suite anew";
+                return Ok(Err(Judged::errored(reason)));
+            }
             let set_up = layout.pristine.is_dir();
             let pristine = if set_up {
                 layout.pristine.clone()
@@ -225,7 +239,10 @@ impl CaseRun<'_> {
         let started = self.commit(vec![EventKind::CaseStarted {
             workspace: path_text(&layout.workspace),
         }]);
-        let (stored, laid_out) = join(started, async { lay_out(&layout, &fixture.dir) }).await;
+        let (stored, laid_out) = join(started, async {
+            blocking(|| lay_out(&layout, &fixture.dir))
+        })
+        .await;
         stored?;
         if let Err(error) = laid_out {
             return Ok(Err(Judged::errored(format!(
@@ -271,8 +288,11 @@ impl CaseRun<'_> {
             }
         }
         // What setup made is the task's, not the agent's.
-        let before = copy_tree(&layout.workspace, &layout.pristine)
-            .and_then(|()| snapshot(&layout.pristine));
+        let before = blocking(|| {
+            copy_tree(&layout.home, &layout.home_before)?;
+            copy_tree(&layout.workspace, &layout.pristine)?;
+            snapshot(&layout.pristine)
+        });
         Ok(match before {
             Ok(before) => Ok(Some(Ground {
                 pristine: layout.pristine.clone(),
@@ -424,7 +444,7 @@ impl CaseRun<'_> {
             Ok(workspace) => workspace,
             Err(error) => return Ok(broken("the workspace cannot be opened", &error)),
         };
-        let aftermath = match Aftermath::of(&ground.before, root, &patterns) {
+        let aftermath = match blocking(|| Aftermath::of(&ground.before, root, &patterns)) {
             Ok(aftermath) => aftermath,
             Err(error) => return Ok(broken("the workspace cannot be read", &error)),
         };
@@ -435,12 +455,12 @@ impl CaseRun<'_> {
             // On record before it is undone, so that a batch that is killed between the two has seen it.
             self.commit(aftermath.tampered()).await?;
         }
-        if let Err(error) = aftermath.restore(&ground.pristine, root) {
+        if let Err(error) = blocking(|| aftermath.restore(&ground.pristine, root)) {
             return Ok(broken("what is protected cannot be restored", &error));
         }
         if first {
             let kept = without_ignored(&workspace, aftermath.kept);
-            let changed = patch(&ground.pristine, root, &kept, PATCH_LIMIT);
+            let changed = blocking(|| patch(&ground.pristine, root, &kept, PATCH_LIMIT));
             self.commit(vec![EventKind::Patched {
                 files: changed.files,
                 added: changed.added,
@@ -452,7 +472,11 @@ impl CaseRun<'_> {
                 return Ok(broken("the gates cannot begin", &error));
             }
         }
-        let (end, last) = run_gates(self, &workspace, &self.runner(&ground.environment)).await?;
+        let environment = match self.gate_environment(&ground.layout) {
+            Ok(environment) => environment,
+            Err(error) => return Ok(broken("the gates cannot begin", &error)),
+        };
+        let (end, last) = run_gates(self, &workspace, &self.runner(&environment)).await?;
         let (outcome, reason) = match (end, &result.overrun, &result.outcome) {
             (GatesEnd::Stopped, ..) => return Ok(None),
             (GatesEnd::Errored(reason), ..) => (CaseOutcome::Errored, reason),
@@ -490,6 +514,27 @@ impl CaseRun<'_> {
             run: Some(result),
             last,
         }))
+    }
+
+    /// A home that the agent never had: as setup left it, else empty.
+    fn gate_environment(&self, layout: &Layout) -> Result<Environment, String> {
+        blocking(|| {
+            remove_tree(&layout.gate_home)
+                .and_then(|()| remove_tree(&layout.gate_tmp))
+                .and_then(|()| create_folder(&layout.gate_tmp))
+                .map_err(|error| error.to_string())?;
+            if layout.home_before.is_dir() {
+                copy_tree(&layout.home_before, &layout.gate_home).map_err(|error| error.to_string())
+            } else {
+                create_folder(&layout.gate_home).map_err(|error| error.to_string())
+            }
+        })?;
+        let host = self.around.host_env.iter().cloned();
+        Ok(Environment::from_host(
+            host,
+            &layout.gate_home,
+            &layout.gate_tmp,
+        ))
     }
 
     /// Shows events and stores them in one transaction.
@@ -534,7 +579,15 @@ impl CaseRun<'_> {
         };
         let layout = Layout::of(&self.around.work_dir, &self.case);
         let doomed = if keep {
-            vec![layout.home, layout.tmp, layout.pristine, layout.judging]
+            vec![
+                layout.home,
+                layout.tmp,
+                layout.home_before,
+                layout.gate_home,
+                layout.gate_tmp,
+                layout.pristine,
+                layout.judging,
+            ]
         } else {
             vec![layout.base]
         };
@@ -542,6 +595,15 @@ impl CaseRun<'_> {
             // A folder that cannot be removed now costs space and nothing else; the next batch names it.
             drop(remove_tree(&path));
         }
+    }
+}
+
+/// Does file work that may take long without holding up what else this thread would do, where the runtime can.
+pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 
@@ -594,6 +656,9 @@ fn exhausted(kind: BudgetKind, limit: &str) -> String {
 
 fn describe(result: &RunResult) -> String {
     match &result.outcome {
+        RunOutcome::TimeBudgetExceeded => {
+            "the provider completed no answer within the wall budget".to_owned()
+        }
         RunOutcome::Refused => {
             let said = result
                 .reply

@@ -20,6 +20,12 @@ pub(super) struct Layout {
     pub(super) home: PathBuf,
     /// The temporary folder of its commands.
     pub(super) tmp: PathBuf,
+    /// The home as setup commands left it.
+    pub(super) home_before: PathBuf,
+    /// The home of the gates' commands: the agent's may hold what the agent put there to change their verdict.
+    pub(super) gate_home: PathBuf,
+    /// The temporary folder of the gates' commands.
+    pub(super) gate_tmp: PathBuf,
 }
 
 impl Layout {
@@ -41,6 +47,9 @@ impl Layout {
             judging: base.join("judging"),
             home: base.join("home"),
             tmp: base.join("tmp"),
+            home_before: base.join("home-before"),
+            gate_home: base.join("gate-home"),
+            gate_tmp: base.join("gate-tmp"),
             base,
         }
     }

@@ -47,7 +47,7 @@ pub struct Prepared {
     unavailable: BTreeMap<(String, String), String>,
     models: BTreeMap<(String, String), String>,
     tables: Vec<PriceTable>,
-    by_suite: BTreeMap<String, Arc<PriceTable>>,
+    merged: Option<Arc<PriceTable>>,
     warnings: BTreeMap<String, Vec<String>>,
 }
 
@@ -77,20 +77,20 @@ impl Prepared {
             .unwrap_or_default()
     }
 
-    /// The prices that a suite's budgets are kept under.
-    pub(super) fn prices(&self, suite: &str) -> Option<&Arc<PriceTable>> {
-        self.by_suite.get(suite)
+    /// The prices that budgets are kept under.
+    pub(super) const fn prices(&self) -> Option<&Arc<PriceTable>> {
+        self.merged.as_ref()
+    }
+
+    /// The same for a display.
+    #[must_use]
+    pub fn any_prices(&self) -> Option<PriceTable> {
+        self.merged.as_deref().cloned()
     }
 
     /// Why cases were left out, provider by provider.
     pub fn left_out(&self) -> impl Iterator<Item = &String> {
         self.unavailable.values()
-    }
-
-    /// One table for a display: the first that any suite names.
-    #[must_use]
-    pub fn any_prices(&self) -> Option<PriceTable> {
-        self.tables.first().cloned()
     }
 
     pub(super) fn price_tables(&self) -> Vec<&PriceTable> {
@@ -123,17 +123,15 @@ pub async fn prepare(
         unavailable: BTreeMap::new(),
         models: BTreeMap::new(),
         tables: Vec::new(),
-        by_suite: BTreeMap::new(),
+        merged: None,
         warnings: BTreeMap::new(),
     };
     let mut problems = Vec::new();
     match recorded {
-        Some(records) => prepared.take_recorded(plan, records),
-        None => plan
-            .suites
-            .iter()
-            .for_each(|suite| prepared.load_tables(suite, &mut problems)),
+        Some(records) => prepared.take_recorded(records),
+        None => prepared.load_tables(&plan.suites, &mut problems),
     }
+    prepared.merge_tables();
     let client = Client::new(client_config(host));
     let mut missing = prepared.build_providers(plan, &client, host);
     missing.extend(prepared.find_unreachable(&client).await);
@@ -157,72 +155,77 @@ pub async fn prepare(
 }
 
 impl Prepared {
-    fn load_tables(&mut self, suite: &SuiteInfo, problems: &mut Vec<Problem>) {
-        let mut own = Vec::new();
-        for path in &suite.prices {
-            match pricing::load(path) {
-                Ok(table) => own.push(table),
-                Err(error) => problems.push(Problem {
+    /// Loads the tables that the suites name. All cases of a batch are priced under all of them, the first that knows
+    /// a model first, as the reports do it.
+    fn load_tables(&mut self, suites: &[SuiteInfo], problems: &mut Vec<Problem>) {
+        let mut loaded: BTreeMap<&Path, PriceTable> = BTreeMap::new();
+        for path in suites.iter().flat_map(|suite| &suite.prices) {
+            if loaded.contains_key(path.as_path()) {
+                continue;
+            }
+            let mut problem = |text: String, help: Option<String>| {
+                problems.push(Problem {
                     provider: None,
-                    text: error.to_string(),
-                    help: None,
-                }),
+                    text,
+                    help,
+                });
+            };
+            match pricing::load(path) {
+                Err(error) => problem(error.to_string(), None),
+                Ok(table) => {
+                    // Reports know a table by its name.
+                    let twin = loaded.iter().find(|(_, known)| known.name == table.name);
+                    if let Some((other, _)) = twin.filter(|(_, known)| **known != table) {
+                        let text = format!(
+                            "two price tables of one batch are called `{}`: {} and {}",
+                            table.name,
+                            other.display(),
+                            path.display()
+                        );
+                        problem(text, Some("rename one of the files".to_owned()));
+                    } else if twin.is_none() {
+                        self.tables.push(table.clone());
+                    }
+                    loaded.insert(path, table);
+                }
             }
         }
-        self.use_tables(&suite.name, own);
     }
 
-    fn take_recorded(&mut self, plan: &Plan, records: &[PriceRecord]) {
-        let mut tables: Vec<PriceTable> = Vec::new();
+    fn take_recorded(&mut self, records: &[PriceRecord]) {
         for record in records {
             let Ok(as_of) = record.as_of.parse() else {
                 continue;
             };
-            let position = tables
+            let known = self
+                .tables
                 .iter()
-                .position(|table| table.name == record.table)
-                .unwrap_or_else(|| {
-                    tables.push(PriceTable {
-                        name: record.table.clone(),
-                        as_of,
-                        models: BTreeMap::new(),
-                    });
-                    tables.len() - 1
+                .position(|table| table.name == record.table);
+            let position = known.unwrap_or_else(|| {
+                let (name, models) = (record.table.clone(), BTreeMap::new());
+                self.tables.push(PriceTable {
+                    name,
+                    as_of,
+                    models,
                 });
-            tables[position]
+                self.tables.len() - 1
+            });
+            self.tables[position]
                 .models
                 .insert(record.model.clone(), record.price);
         }
-        for suite in &plan.suites {
-            let names: BTreeSet<String> =
-                suite.prices.iter().map(|path| table_name(path)).collect();
-            let own = tables
-                .iter()
-                .filter(|table| names.contains(&table.name))
-                .cloned()
-                .collect();
-            self.use_tables(&suite.name, own);
-        }
     }
 
-    fn use_tables(&mut self, suite: &str, own: Vec<PriceTable>) {
-        let mut merged: Option<PriceTable> = None;
-        for table in own {
-            match &mut merged {
-                None => merged = Some(table.clone()),
-                Some(merged) => {
-                    for (model, price) in &table.models {
-                        merged.models.entry(model.clone()).or_insert(*price);
-                    }
-                }
-            }
-            if !self.tables.contains(&table) {
-                self.tables.push(table);
-            }
+    /// The prices that budgets are kept under.
+    fn merge_tables(&mut self) {
+        let Some((first, rest)) = self.tables.split_first() else {
+            return;
+        };
+        let mut merged = first.clone();
+        for (model, price) in rest.iter().flat_map(|table| &table.models) {
+            merged.models.entry(model.clone()).or_insert(*price);
         }
-        if let Some(merged) = merged {
-            self.by_suite.insert(suite.to_owned(), Arc::new(merged));
-        }
+        self.merged = Some(Arc::new(merged));
     }
 
     /// Builds every provider that a case needs, and says which cannot be built.
@@ -312,7 +315,7 @@ impl Prepared {
                     max_cost || suite.budget.cost_usd.is_some() || spec.budget.cost.is_some();
                 let model = self.model(spec);
                 let priced = self
-                    .prices(&suite.name)
+                    .prices()
                     .is_some_and(|table| table.models.contains_key(&model));
                 if limited && !priced && spec.provider_config.vendor != Vendor::Scripted {
                     unpriced.insert(format!("`{}` ({model})", spec.provider));
@@ -360,11 +363,4 @@ fn way_out(error: &ConstructError) -> Option<String> {
         _ => return None,
     };
     Some(text)
-}
-
-/// A price table is known by its file's name without the ending.
-fn table_name(path: &Path) -> String {
-    path.file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .unwrap_or_default()
 }

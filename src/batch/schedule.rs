@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::case::{CaseEnd, CaseRun, Pristine};
+use super::case::{CaseEnd, CaseRun, Pristine, blocking};
 use super::error::BatchError;
 use super::ledger::{Ledger, SuiteCeiling};
 use super::prepare::Prepared;
@@ -179,7 +179,7 @@ async fn go(
                 Duration::from_millis(after).min(before.active),
             );
         }
-        let prices = prepared.prices(&spent.suite);
+        let prices = prepared.prices();
         for (model, usage) in &spent.calls {
             let cost = prices.and_then(|table| table.cost(model, usage));
             ledger.charge(&spent.suite, cost.unwrap_or_default());
@@ -402,7 +402,7 @@ async fn run_item(shared: Arc<Shared>, item: Item) -> Ended {
             item,
         };
     };
-    let prices = shared.prepared.prices(&spec.suite);
+    let prices = shared.prepared.prices();
     let watch = CaseWatch::new(
         Arc::clone(&around.observer),
         Arc::clone(&shared.ledger),
@@ -418,7 +418,7 @@ async fn run_item(shared: Arc<Shared>, item: Item) -> Ended {
         },
         provider,
         prices,
-        fixture: shared.fixtures.get(spec).map_err(|error| error.to_string()),
+        fixture: blocking(|| shared.fixtures.get(spec)).map_err(|error| error.to_string()),
         watch: Arc::new(watch),
         keep: shared.options.keep_workspaces,
     };

@@ -25,4 +25,6 @@ pub struct ToolOutput {
     pub ok: bool,
     /// Whether it changed the workspace.
     pub changed: bool,
+    /// Whether it may have changed something that nobody looked at: a command may.
+    pub unseen: bool,
 }

@@ -14,7 +14,7 @@ use super::journal::Journal;
 use super::machine::{Input, Machine, Step};
 use super::stop::StopSignal;
 use crate::base::BoxFuture;
-use crate::domain::{Act, CaseRef, Effect, EventKind, RunId, RunResult, TaskContract};
+use crate::domain::{Act, CaseRef, Effect, EventKind, RunId, RunResult, TaskContract, Usage};
 use crate::net::target;
 use crate::policy::{Policy, Target};
 use crate::store::{CHECKPOINT_FORMAT, RunRecord, StoredRun};
@@ -108,7 +108,7 @@ async fn start(
     journal.record(started(parts, &contract));
     let machine = Machine::new(contract);
     let policy = Arc::clone(&parts.policy);
-    let entered = enter(parts, policy, machine, Input::Begin, &journal, stop);
+    let entered = enter(parts, policy, machine, vec![Input::Begin], &journal, stop);
     let ((), result) = try_join(stored, entered).await?;
     Ok(result)
 }
@@ -137,6 +137,7 @@ async fn resume(
     let policy: Policy = serde_json::from_value(stored.policy.clone())
         .map_err(|error| broken(format!("its stored policy cannot be read: {error}")))?;
     let journal = Journal::new(&parts.store, &*parts.clock, &*parts.observer, case, run_id);
+    let ledger = ledger(parts, &stored);
     let (machine, input) = restore(stored, contract).map_err(broken)?;
     if matches!(machine.next(), Step::Done(_)) {
         return Ok(result(&journal, &machine));
@@ -144,7 +145,22 @@ async fn resume(
     if input == Input::Begin {
         journal.record(started(parts, machine.contract()));
     }
-    enter(parts, Arc::new(policy), machine, input, &journal, stop).await
+    let inputs = vec![input, ledger];
+    enter(parts, Arc::new(policy), machine, inputs, &journal, stop).await
+}
+
+/// What was paid for counts against the budget also where its step was lost.
+fn ledger(parts: &Parts, stored: &StoredRun) -> Input {
+    let prices = parts.prices.as_ref();
+    let cost = |(model, usage): &(String, Usage)| prices.and_then(|table| table.cost(model, usage));
+    Input::Ledger {
+        tokens: stored
+            .usage
+            .iter()
+            .map(|(_, usage)| usage.total_tokens)
+            .sum(),
+        cost: stored.usage.iter().filter_map(cost).sum(),
+    }
 }
 
 fn restore(stored: StoredRun, contract: TaskContract) -> Result<(Machine, Input), String> {
@@ -167,7 +183,7 @@ async fn enter(
     parts: &Parts,
     policy: Arc<Policy>,
     mut machine: Machine,
-    input: Input,
+    inputs: Vec<Input>,
     journal: &Journal<'_>,
     stop: &StopSignal,
 ) -> Result<RunResult, RunError> {
@@ -175,7 +191,9 @@ async fn enter(
     let ending = match open(parts, policy, &machine, journal) {
         Err(ending) => *ending,
         Ok(tools) => {
-            journal.feed(&mut machine, input);
+            for input in inputs {
+                journal.feed(&mut machine, input);
+            }
             let driven = drive(parts, &tools, &mut machine, journal, stop);
             match AssertUnwindSafe(driven).catch_unwind().await {
                 Ok(result) => return result,

@@ -119,6 +119,8 @@ pub struct CurrentAttempt {
     pub run: Option<(RunId, bool)>,
     /// When it began.
     pub started_at: Timestamp,
+    /// The address of the workspace that it began with, once that was recorded.
+    pub fixture: Option<String>,
     /// Where its time went as far as that was recorded; the time between its processes does not count.
     pub times: CaseTimes,
 }
@@ -142,6 +144,8 @@ pub struct StoredRun {
     pub checkpoint: Option<StoredCheckpoint>,
     /// The whole conversation, oldest first.
     pub messages: Vec<Message>,
+    /// Reported usage of all its calls, by the model that served them.
+    pub usage: Vec<(String, Usage)>,
 }
 
 /// What a file says of itself.

@@ -195,6 +195,7 @@ fn answered(
             text,
             ok,
             changed,
+            unseen: matches!(call.work, Ok(Work::Exec(_))) && ok,
         },
         events,
     }

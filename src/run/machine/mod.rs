@@ -48,6 +48,13 @@ pub enum Input {
     Begin,
     /// The run goes on from a checkpoint.
     Restored,
+    /// What the ledger holds of the run: more than the checkpoint knows, where a paid step was not completed.
+    Ledger {
+        /// Tokens over all calls.
+        tokens: u64,
+        /// What the priced ones cost.
+        cost: Money,
+    },
     /// Time of driving passed: it counts against the wall budget.
     Tick(Duration),
     /// The model answered.
@@ -225,6 +232,15 @@ impl Machine {
                     after_step: self.kept.steps,
                 });
             }
+            (Input::Ledger { tokens, cost }, state) => {
+                let ready = matches!(state, State::Ready);
+                self.kept.state = state;
+                self.kept.spent.tokens = self.kept.spent.tokens.max(tokens);
+                self.kept.spent.cost = self.kept.spent.cost.max(cost);
+                if ready && self.note_spending(&mut events) {
+                    self.stop(Otherwise::Exhausted, &mut events);
+                }
+            }
             (Input::Tick(passed), state) => {
                 self.kept.state = state;
                 self.kept.spent.wall += passed;
@@ -378,9 +394,9 @@ impl Machine {
                 self.complete_step(0, tokens, false, events);
                 self.end(RunOutcome::Refused, events);
             }
-            FinishReason::Pause => self.step_ended(&[], tokens, false, None, events),
+            FinishReason::Pause => self.step_ended(&[], tokens, (false, false), None, events),
             FinishReason::Length => {
-                self.step_ended(&[], tokens, false, Some(prompt::CUT_OFF), events)
+                self.step_ended(&[], tokens, (false, false), Some(prompt::CUT_OFF), events)
             }
             FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other(_) => {
                 self.claimed(tokens, events)
@@ -443,6 +459,8 @@ impl Machine {
         events: &mut Vec<EventKind>,
     ) {
         let changed = outputs.iter().any(|output| output.changed);
+        // A command may have changed something: that it does not count as a change must not make a stall of work.
+        let progress = changed || outputs.iter().any(|output| output.unseen);
         let blocks = outputs
             .into_iter()
             .map(|output| Block::ToolResult {
@@ -455,7 +473,7 @@ impl Machine {
             role: Role::User,
             blocks,
         });
-        self.step_ended(calls, tokens, changed, None, events);
+        self.step_ended(calls, tokens, (changed, progress), None, events);
     }
 
     /// A step is complete and the agent wants to go on.
@@ -463,7 +481,7 @@ impl Machine {
         &mut self,
         calls: &[ToolCall],
         tokens: u64,
-        changed: bool,
+        (changed, progress): (bool, bool),
         note: Option<&str>,
         events: &mut Vec<EventKind>,
     ) {
@@ -475,7 +493,7 @@ impl Machine {
         let reaction =
             self.kept
                 .progress
-                .step(self.contract.stall, &stall::signature(calls), changed);
+                .step(self.contract.stall, &stall::signature(calls), progress);
         if self.note_budgets(events) {
             self.stop(Otherwise::Exhausted, events);
             return;

@@ -81,13 +81,18 @@ fn wants(tool: &str, argument: u32) -> Input {
     answer(vec![Block::ToolCall(call)], FinishReason::ToolCalls)
 }
 
-fn outputs(changed: bool) -> Input {
-    Input::ToolOutputs(vec![ToolOutput {
+fn output(changed: bool) -> ToolOutput {
+    ToolOutput {
         call_id: "c".to_owned(),
         text: "ok".to_owned(),
         ok: true,
         changed,
-    }])
+        unseen: false,
+    }
+}
+
+fn outputs(changed: bool) -> Input {
+    Input::ToolOutputs(vec![output(changed)])
 }
 
 fn fails(kind: ProviderErrorKind, attempt: u32) -> Input {
@@ -333,6 +338,46 @@ fn repetition_is_told_once_and_then_ends_the_run() {
         machine.feed(input);
     }
     assert_eq!(machine.next(), Step::Done(RunOutcome::Stalled));
+}
+
+#[test]
+fn commands_that_may_have_changed_something_are_no_stall() {
+    let unseen = || {
+        Input::ToolOutputs(vec![ToolOutput {
+            unseen: true,
+            ..output(false)
+        }])
+    };
+    let inputs = (0..10).flat_map(|n| [wants("exec", n), unseen(), wants("exec", 100), unseen()]);
+    let (_, events) = play(contract().with_max_steps(50), inputs);
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, EventKind::Replan { .. }))
+    );
+}
+
+#[test]
+fn what_a_lost_step_cost_counts_against_the_budget() {
+    let budget = Budget {
+        tokens: Some(25),
+        ..Budget::default()
+    };
+    let (mut machine, _) = play(
+        contract().with_budget(budget),
+        [wants("t", 1), outputs(true)],
+    );
+    machine.feed(Input::Restored);
+    machine.feed(Input::Ledger {
+        tokens: 20,
+        cost: Money::ZERO,
+    });
+    assert_eq!(machine.next(), Step::CallModel { attempt: 1 });
+    machine.feed(Input::Ledger {
+        tokens: 30,
+        cost: Money::ZERO,
+    });
+    assert_eq!(machine.next(), Step::Done(RunOutcome::TokenBudgetExceeded));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::store::{CaseProgress, CurrentAttempt, StoreError};
 /// What is stored of a case's last attempt.
 struct Last {
     id: i64,
+    fixture: Option<String>,
     attempt: i64,
     outcome: Option<String>,
     workspace: Option<String>,
@@ -18,7 +19,7 @@ impl Reader<'_> {
     /// Every planned case, in the order of the plan.
     pub(in crate::store) fn case_progress(self) -> Result<Vec<CaseProgress>, StoreError> {
         self.rows(
-            "SELECT c.id, c.skip, a.attempt, a.outcome, a.workspace, a.started_at, r.id, r.outcome IS NOT NULL, a.id
+            "SELECT c.id, c.skip, a.attempt, a.outcome, a.workspace, a.started_at, r.id, r.outcome IS NOT NULL, a.id, a.workspace_digest
              FROM planned c
              LEFT JOIN attempt a ON a.id = c.last_attempt
              LEFT JOIN run r ON r.id = (SELECT max(id) FROM run WHERE attempt = a.id)
@@ -27,6 +28,7 @@ impl Reader<'_> {
                 let last = match row.get(2)? {
                     Some(attempt) => Some(Last {
                         id: row.get(8)?,
+                        fixture: row.get(9)?,
                         attempt,
                         outcome: row.get(3)?,
                         workspace: row.get(4)?,
@@ -74,6 +76,7 @@ impl Reader<'_> {
                 workspace: last.workspace,
                 run: last.run.map(|(run, ended)| (RunId(run), ended)),
                 started_at: self.time(last.started_at)?,
+                fixture: last.fixture,
                 times: self.times(last.id)?,
             });
         }

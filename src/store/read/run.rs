@@ -46,6 +46,7 @@ impl Reader<'_> {
             outcome,
             checkpoint: self.checkpoint(run)?,
             messages: self.messages(run)?,
+            usage: self.usage_of(run)?,
         })
     }
 

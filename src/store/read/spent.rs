@@ -3,7 +3,7 @@
 use rusqlite::Row;
 
 use super::Reader;
-use crate::domain::{CaseTimes, Usage};
+use crate::domain::{CaseTimes, RunId, Usage};
 use crate::store::{StoreError, SuiteSpent};
 
 /// Sums over one unfinished attempt.
@@ -20,7 +20,27 @@ const TIMES: &str = "
          WHERE e.planned = a.planned AND e.attempt = ?1)
     FROM attempt a WHERE a.id = ?1";
 
+const USAGE_OF_RUN: &str = "
+    SELECT coalesce(c.served_model, c.requested_model), NULL,
+           sum(c.prompt_tokens), sum(c.completion_tokens), sum(c.total_tokens), sum(c.cache_read_tokens),
+           sum(c.cache_write_tokens), sum(c.reasoning_tokens), sum(c.server_tool_requests)
+    FROM event e JOIN call c ON c.event = e.id
+    WHERE e.run = ?1 AND c.total_tokens IS NOT NULL
+    GROUP BY 1 ORDER BY 1";
+
 impl Reader<'_> {
+    /// What all calls of a run used, by model.
+    pub(super) fn usage_of(self, run: RunId) -> Result<Vec<(String, Usage)>, StoreError> {
+        self.connection
+            .prepare_cached(USAGE_OF_RUN)
+            .and_then(|mut statement| {
+                statement
+                    .query_map([run.0], |row| Ok((row.get(0)?, usage(row)?)))?
+                    .collect()
+            })
+            .map_err(|error| self.database(&error))
+    }
+
     /// Where the time of an attempt went so far, as its rows say.
     pub(super) fn times(self, attempt: i64) -> Result<CaseTimes, StoreError> {
         let read = |row: &Row<'_>| {
@@ -66,20 +86,7 @@ impl Reader<'_> {
                  sum(server_tool_requests)
              FROM v_call WHERE reported = 1 AND suite IS NOT NULL GROUP BY 1, 2",
             |row| {
-                let count = |at| {
-                    let sum: rusqlite::Result<Option<i64>> = row.get(at);
-                    sum.map(|sum| sum.unwrap_or(0).max(0).unsigned_abs())
-                };
-                let usage = Usage {
-                    prompt_tokens: count(2)?,
-                    completion_tokens: count(3)?,
-                    total_tokens: count(4)?,
-                    cache_read_tokens: count(5)?,
-                    cache_write_tokens: count(6)?,
-                    reasoning_tokens: count(7)?,
-                    server_tool_requests: count(8)?,
-                };
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, usage))
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, usage(row)?))
             },
         )?;
         for (suite, model, usage) in calls {
@@ -100,6 +107,19 @@ impl Reader<'_> {
         let since = active.first().copied().unwrap_or(now);
         Ok(now.saturating_sub(since).max(0).unsigned_abs())
     }
+}
+
+/// Sums of counts in the columns from the third on.
+fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        prompt_tokens: count(row, 2)?,
+        completion_tokens: count(row, 3)?,
+        total_tokens: count(row, 4)?,
+        cache_read_tokens: count(row, 5)?,
+        cache_write_tokens: count(row, 6)?,
+        reasoning_tokens: count(row, 7)?,
+        server_tool_requests: count(row, 8)?,
+    })
 }
 
 /// A sum of counts, none of which is negative.

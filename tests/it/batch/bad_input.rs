@@ -318,3 +318,25 @@ async fn a_bug_in_one_case_leaves_the_others_alone() {
     assert_eq!(taskgate.run(&["resume", "t.db"]).code, Some(0));
     assert_eq!(taskgate.rows("t.db", cases), "1,passed\n2,passed\n3,passed");
 }
+
+#[test]
+fn two_price_tables_of_one_name_are_not_told_apart_by_guessing() {
+    let taskgate = bench(
+        &format!("prices: [a/prices.toml, b/prices.toml]\n{ONE}"),
+        IDLE,
+    );
+    for (folder, input) in [("a", "1"), ("b", "9")] {
+        let table = format!(
+            "as_of = \"2026-11-01\"\n[models.\"m-1\"]\ninput = \"{input}\"\noutput = \"1\"\n"
+        );
+        taskgate.file(&format!("{folder}/prices.toml"), &table);
+    }
+    let ran = run(&taskgate, &[]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr
+            .contains("two price tables of one batch are called `prices`"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -198,3 +198,32 @@ fn setup_comes_first_and_belongs_to_the_task() {
     let calls = "SELECT count(*) FROM v_call WHERE task = 'cannot'";
     assert_eq!(taskgate.rows("t.db", calls), "0");
 }
+
+#[test]
+fn a_gate_has_a_home_that_the_agent_never_had() {
+    let taskgate = bench(
+        r#"tasks:
+  - id: plain
+    goal: g
+    policy: { exec: ["FAKES *"] }
+    gates: [ { name: home, command: ["FAKES", has, ../gate-home/planted] }, { name: env, command: ["FAKES", echo-env] } ]
+  - id: set-up
+    goal: g
+    policy: { exec: ["FAKES *"] }
+    setup: [ { name: cache, command: ["FAKES", write, ../home/cache, warm] } ]
+    gates: [ { name: cache, command: ["FAKES", has, ../gate-home/cache] }, { name: home, command: ["FAKES", has, ../gate-home/planted] } ]
+"#,
+        r#"turns:
+  - calls: [ { tool: exec, arguments: { argv: ["FAKES", write, ../home/planted, x] } } ]
+  - text: done
+"#,
+    );
+    run(&taskgate, &[]);
+    let gates = "SELECT task, gate, status FROM v_gate ORDER BY task, position";
+    assert_eq!(
+        taskgate.rows("t.db", gates),
+        "plain,home,failed\nplain,env,passed\nset-up,cache,passed\nset-up,home,failed"
+    );
+    let homes = "SELECT output LIKE '%HOME=%gate-home%' AND output LIKE '%TMPDIR=%gate-tmp%' FROM v_gate WHERE gate = 'env'";
+    assert_eq!(taskgate.rows("t.db", homes), "1");
+}

@@ -92,7 +92,8 @@ fn killed_while_the_agent_works() {
         "the step in the middle, and no other"
     );
     let runs = "SELECT count(*), min(steps), min(tokens) FROM v_run WHERE case_id LIKE '%second%'";
-    assert_eq!(taskgate.rows("t.db", runs), "1,3,63");
+    // The lost step was paid for, and counts against the budget.
+    assert_eq!(taskgate.rows("t.db", runs), "1,3,84");
     let told = "SELECT count(*) FROM v_event WHERE event = 'resumed'";
     assert_eq!(taskgate.rows("t.db", told), "1");
 }

@@ -282,6 +282,7 @@ async fn progress_says_what_to_go_on_with() {
         workspace: Some("work/b".to_owned()),
         run: Some((RunId(run), ended)),
         started_at: at(0),
+        fixture: Some(taskgate::base::sha256("files").to_string()),
         // Its setup is on record, and nothing else of it yet.
         times: CaseTimes {
             wall: 80,
