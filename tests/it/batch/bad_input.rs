@@ -321,18 +321,20 @@ async fn a_bug_in_one_case_leaves_the_others_alone() {
 
 #[test]
 fn two_price_tables_of_one_name_are_not_told_apart_by_guessing() {
-    let taskgate = bench(
-        &format!("prices: [a/prices.toml, b/prices.toml]\n{ONE}"),
-        IDLE,
-    );
+    let taskgate = bench(ONE, IDLE);
+    for name in ["a", "b"] {
+        let named = format!("name: {name}\nprices: [{name}/prices.toml]");
+        let suite = taskgate.read("suite.yaml").replace("name: s", &named);
+        taskgate.file(&format!("{name}.yaml"), &suite);
+    }
     for (folder, input) in [("a", "1"), ("b", "9")] {
         let table = format!(
             "as_of = \"2026-11-01\"\n[models.\"m-1\"]\ninput = \"{input}\"\noutput = \"1\"\n"
         );
         taskgate.file(&format!("{folder}/prices.toml"), &table);
     }
-    let ran = run(&taskgate, &[]);
-    assert_eq!(ran.code, Some(2));
+    let ran = taskgate.run(&["run", "a.yaml", "b.yaml", "--trace", "t.db"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(
         ran.stderr
             .contains("two price tables of one batch are called `prices`"),
