@@ -42,7 +42,10 @@ pub fn main() -> ExitCode {
     let mut output = Output::new(&settings);
     // A panic is a bug of ours, and has that exit code instead of the runtime's own.
     let ended = catch_unwind(AssertUnwindSafe(|| perform(&cli, &settings, &mut output)));
-    ended.unwrap_or(Exit::Bug).code()
+    match ended.unwrap_or(Exit::Bug) {
+        Exit::Done if output.has_lost_data() => Exit::Usage.code(),
+        exit => exit.code(),
+    }
 }
 
 fn perform(cli: &Cli, settings: &Settings, output: &mut Output) -> Exit {

@@ -1,5 +1,6 @@
 //! Standard output is data, standard error is all else; a closed pipe is a clean end.
 
+use std::cell::Cell;
 use std::io::{self, Write as _};
 
 use super::settings::Settings;
@@ -8,6 +9,7 @@ use crate::base::printable;
 /// Where the program prints, and in which colours.
 pub(super) struct Output {
     color: (bool, bool),
+    lost: Cell<bool>,
 }
 
 /// How a word stands out.
@@ -51,6 +53,7 @@ impl Output {
     pub(super) const fn new(settings: &Settings) -> Self {
         Self {
             color: settings.color,
+            lost: Cell::new(false),
         }
     }
 
@@ -62,7 +65,17 @@ impl Output {
     /// Prints data. A reader that has gone away is not an error.
     pub(super) fn data(&self, text: &str) {
         let mut out = io::stdout().lock();
-        drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+            && error.kind() != io::ErrorKind::BrokenPipe
+            && !self.lost.replace(true)
+        {
+            self.error(&format!("standard output cannot be written: {error}"), None);
+        }
+    }
+
+    /// Whether data was lost: the process must not end as if it had been printed.
+    pub(super) const fn has_lost_data(&self) -> bool {
+        self.lost.get()
     }
 
     /// Prints data and ends its last line.

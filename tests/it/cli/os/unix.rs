@@ -136,3 +136,27 @@ fn the_second_request_kills_what_runs() {
     );
     assert!(taskgate.has("t.md"));
 }
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the builder keeps standard output for itself"
+)]
+fn data_that_cannot_be_printed_is_not_taken_for_printed() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        println!("SKIPPED: this system has no /dev/full");
+        return;
+    };
+    let taskgate = Taskgate::new();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_taskgate"));
+    let output = command
+        .arg("schema")
+        .current_dir(taskgate.folder())
+        .stdout(full)
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("standard output cannot be written"), "{said}");
+}
