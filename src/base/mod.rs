@@ -14,7 +14,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use glob::Pattern;
 pub use hash::{Digest, sha256};
 pub use money::Money;
-pub use quantity::{QuantityError, Size, Span, format_bytes, format_duration};
+pub use quantity::{QuantityError, Size, Span, format_bytes, format_duration, millis};
 pub use redact::Redactor;
 pub use relpath::{RelPath, RelPathError};
 pub use text::{Bounded, Collector, clip_head, clip_middle, one_line, printable};

@@ -225,6 +225,12 @@ impl schemars::JsonSchema for Size {
     }
 }
 
+/// Whole milliseconds, as the trace keeps durations.
+#[must_use]
+pub fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// A number of bytes for a person: `512 B`, `1.5 KiB`, `20.0 MiB`.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use futures_util::future::join;
 
-use super::gates::{GatesEnd, millis, run_gates};
+use super::gates::{GatesEnd, run_gates};
 use super::layout::Layout;
 use super::policy::{policy_of, protected_patterns};
 use super::prepare::ReadyProvider;
 use super::protect::Aftermath;
 use super::timing::CaseWatch;
 use super::{Keep, Surroundings};
-use crate::base::{Digest, RelPath};
+use crate::base::{Digest, RelPath, millis};
 use crate::domain::{
     ApproveAll, Approver, BudgetKind, CaseOutcome, CaseRef, CaseTimes, DenyAll, EventKind,
     PriceTable, ProviderError, RunEvent, RunId, RunOutcome, RunResult, TamperKind, TaskContract,

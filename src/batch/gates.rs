@@ -1,7 +1,5 @@
 //! Gates by phase: a phase runs only where every gate of the earlier ones passed.
 
-use std::time::Duration;
-
 use super::case::CaseRun;
 use crate::base::Bounded;
 use crate::domain::{EventKind, GateResult, GateStatus};
@@ -134,9 +132,4 @@ fn result(gate: &GateSpec, status: GateStatus, reason: String) -> GateResult {
         duration_ms: 0,
         output: Bounded::default(),
     }
-}
-
-/// The sum of what gates took.
-pub(super) fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,7 +4,7 @@ use super::driver::Pace;
 use super::harness::Parts;
 use super::machine::{Input, Machine};
 use super::prompt;
-use crate::base::Money;
+use crate::base::{Money, millis};
 use crate::domain::{
     Arguments, Block, CompletionRequest, CompletionResponse, IgnoreDeltas, PriceTable,
     ProviderCall, ProviderError, ProviderErrorKind, ToolChoice,
@@ -117,8 +117,4 @@ fn describe(call: &mut ProviderCall, response: &CompletionResponse) {
 fn cost(prices: Option<&PriceTable>, call: &ProviderCall) -> Option<Money> {
     let model = call.served_model.as_ref().unwrap_or(&call.requested_model);
     prices?.cost(model, &call.usage?)
-}
-
-fn millis(span: std::time::Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

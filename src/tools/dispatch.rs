@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::builtin::Observation;
 use super::gate::Passage;
 use super::table::{Work, builtin_names, find};
-use crate::base::{Clock, one_line};
+use crate::base::{Clock, millis, one_line};
 use crate::domain::{Approver, Arguments, EventKind, ToolCall, ToolOutput};
 use crate::policy::Policy;
 use crate::sandbox::{Environment, Sandbox, SandboxLimits};
@@ -187,7 +187,7 @@ fn answered(
         ok,
         changed,
         decision: one_line(&decision, 200),
-        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        duration_ms: millis(took),
     });
     Answered {
         output: ToolOutput {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{CommandRunner, VerifyError};
-use crate::base::{Bounded, Span, format_bytes};
+use crate::base::{Bounded, Span, format_bytes, millis};
 use crate::domain::Verdict;
 use crate::sandbox::{Cap, Ending, RunSpec, SandboxLimits};
 use crate::workspace::Workspace;
@@ -95,10 +95,6 @@ pub(super) fn verdict(ended: Ended, expected: i32) -> Verdict {
         output: ended.output,
         duration_ms: millis(ended.duration),
     }
-}
-
-pub(super) fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn missing(program: &str, workspace: &Workspace) -> Result<String, VerifyError> {

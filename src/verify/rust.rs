@@ -1,8 +1,9 @@
 //! Files that must compile as Rust, each on its own.
 
-use super::command::{self, Run, millis};
+use super::command::{self, Run};
 use super::{CommandRunner, VerifyError, files};
 use crate::base::RelPath;
+use crate::base::millis;
 use crate::domain::Verdict;
 use crate::workspace::{Workspace, create_temp_root};
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use self::budget::Spent;
 use self::stall::{Progress, Reaction};
 use super::prompt;
-use crate::base::Money;
+use crate::base::{Money, millis};
 use crate::domain::{
     Block, CompletionResponse, EventKind, FinishReason, Message, Overrun, ProviderCall,
     ProviderErrorKind, Role, RunOutcome, TaskContract, ToolCall, ToolOutput, Verdict, Verification,
@@ -446,7 +446,7 @@ impl Machine {
         events.push(EventKind::Retry {
             kind: failure.kind,
             attempt,
-            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            delay_ms: millis(delay),
         });
         self.kept.state = State::Waiting { delay };
     }
