@@ -227,8 +227,8 @@ fn settle(connection: &Connection, durability: Durability) -> rusqlite::Result<(
         Durability::Normal => "FULL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
-    // 32 MiB of pages, and a log of 16 MiB: a step's pages are seldom read back from the disk.
-    connection.pragma_update(None, "cache_size", -32_768)?;
+    // 16 MiB of pages, and a log as large: a step's pages are seldom read back from the disk.
+    connection.pragma_update(None, "cache_size", -16_384)?;
     connection.query_row("PRAGMA wal_autocheckpoint = 4096", [], |_| Ok(()))?;
     connection.set_prepared_statement_cache_capacity(64);
     // A statement is planned once, not anew for each value that it is given.
