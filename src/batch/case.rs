@@ -21,7 +21,7 @@ use crate::domain::{
     Verdict, Verification,
 };
 use crate::run::{Harness, Observer, RunError, StopSignal};
-use crate::sandbox::{Environment, SandboxLimits};
+use crate::sandbox::{Environment, SandboxLimits, end_leftovers};
 use crate::store::{Commit, CurrentAttempt, StoreError};
 use crate::suite::{Approve, CaseSpec, SandboxLimitsSpec, SetupSpec};
 use crate::verify::{self, CommandRunner};
@@ -138,6 +138,10 @@ impl CaseRun<'_> {
     ) -> Result<Option<Judged>, StoreError> {
         let start = self.around.clock.monotonic();
         let layout = Layout::of(&self.around.work_dir, &self.case);
+        if current.is_some() {
+            // What a killed runner had started may still write to the workspace.
+            blocking(|| [&layout.home, &layout.gate_home].map(|home| end_leftovers(home)));
+        }
         // A workspace that is gone cannot be gone on with: the attempt begins anew, and what it cost stays on record.
         let run = current
             .and_then(|current| current.run)

@@ -1,7 +1,7 @@
 //! Linux: what escaped the session is handed to this process when it is orphaned, and found in `/proc`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use nix::sys::prctl;
@@ -184,6 +184,11 @@ fn landlock_abi() -> Option<u32> {
         )
     };
     u32::try_from(abi).ok().filter(|&abi| abi > 0)
+}
+
+/// Ends what a runner that is gone had started with this home.
+pub(in crate::sandbox) fn end_leftovers(home: &Path) -> usize {
+    super::sweep::end_leftovers(home)
 }
 
 /// The kernel's release.

@@ -31,7 +31,7 @@ pub(super) use floor::Floor;
 pub(super) use platform::{
     HOME, KEPT, Tree, has_separator, is_program, places, plain, same_name, spellings,
 };
-pub(super) use system::{facts, kernel};
+pub(super) use system::{end_leftovers, facts, kernel};
 
 /// What a process is started from.
 pub(super) struct Launch<'a> {

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -300,6 +301,9 @@ impl Seen {
     }
 }
 
+/// How often leftovers are looked for again: what is killed may have started something at the last moment.
+const LEFTOVER_ROUNDS: usize = 200;
+
 /// All processes, the newest first as far as their numbers tell.
 fn all() -> impl Iterator<Item = i32> {
     let mut pids: Vec<i32> = std::fs::read_dir("/proc")
@@ -333,12 +337,44 @@ pub(super) fn proc_is_ours() -> bool {
     std::fs::read_link("/proc/self").is_ok_and(|link| link.to_str() == Some(&*getpid().to_string()))
 }
 
-/// The marker that a process carries, where it can be seen.
-fn marker_of(pid: i32) -> Option<String> {
+/// The variables that a process was started with, as far as they can be seen.
+fn environ_of(pid: i32) -> Option<Vec<u8>> {
     let mut environ = Vec::new();
     File::open(format!("/proc/{pid}/environ"))
         .and_then(|file| file.take(ENVIRON).read_to_end(&mut environ))
         .ok()?;
+    Some(environ)
+}
+
+/// Ends every process that was started with this home by a runner that is gone, and what they start meanwhile. How many
+/// there were.
+pub(super) fn end_leftovers(home: &Path) -> usize {
+    let wanted = [b"HOME=", home.as_os_str().as_encoded_bytes()].concat();
+    let mut ended = BTreeSet::new();
+    for _ in 0..LEFTOVER_ROUNDS {
+        let found: Vec<i32> = all()
+            .filter(|&pid| {
+                environ_of(pid).is_some_and(|environ| {
+                    environ
+                        .split(|&byte| byte == 0)
+                        .any(|entry| entry == wanted)
+                })
+            })
+            .collect();
+        if found.is_empty() {
+            break;
+        }
+        for pid in found {
+            let _gone = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            ended.insert(pid);
+        }
+    }
+    ended.len()
+}
+
+/// The marker that a process carries, where it can be seen.
+fn marker_of(pid: i32) -> Option<String> {
+    let environ = environ_of(pid)?;
     environ
         .split(|&byte| byte == 0)
         .filter_map(|entry| std::str::from_utf8(entry).ok())

@@ -175,3 +175,39 @@ async fn many_at_once_do_not_get_into_each_others_way() {
         }
     }
 }
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it stands for a command whose runner is gone"
+)]
+fn what_a_killed_runner_left_behind_is_ended_by_its_home() {
+    if std::env::consts::OS != "linux" {
+        super::skipped("leftovers can be found on Linux alone");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (home, other) = (
+        folder.path().join("home"),
+        folder.path().join("home-of-another"),
+    );
+    let start = |home: &std::path::Path| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_taskgate-fakes"))
+            .arg("hang")
+            .env("HOME", home)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("the helper starts")
+    };
+    let (mut left, mut stranger) = (start(&home), start(&other));
+    assert_eq!(taskgate::sandbox::end_leftovers(&home), 1);
+    let ended = left.wait().expect("it ended");
+    assert_eq!(ended.code(), None, "by a signal");
+    assert!(
+        stranger.try_wait().expect("it can be asked").is_none(),
+        "another home is left alone"
+    );
+    stranger.kill().expect("ended by hand");
+    stranger.wait().expect("gone");
+}
